@@ -18,9 +18,9 @@ from placement.cli.database import connect
 from placement.cli.owners import read_owners
 from placement.db.engine import Database
 from placement.errors import UsageError
-from placement.objects import online_migrations, repairs
-from placement.objects.checks import REVIEWS, Check
-from placement.objects.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
+from placement.operate import online_migrations, repairs
+from placement.operate.checks import REVIEWS, Check
+from placement.operate.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
 from placement.runtime.messages import escaped
 from placement.runtime.progress import progress
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE

@@ -9,9 +9,9 @@ from oslo_config import cfg
 from placement import config
 from placement.cli.database import connect, delayed_progress
 from placement.db.engine import Database
-from placement.objects import checks, online_migrations
-from placement.objects.checks import Check
-from placement.objects.findings import Finding
+from placement.operate import checks, online_migrations
+from placement.operate.checks import Check
+from placement.operate.findings import Finding
 
 Findings = Sequence[tuple[Check, Finding]]
 

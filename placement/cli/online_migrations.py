@@ -17,7 +17,7 @@ from placement.db import schema
 from placement.db.engine import Database
 from placement.entry import console
 from placement.errors import ConfigurationError, PlacementError
-from placement.objects import online_migrations
+from placement.operate import online_migrations
 
 BATCH = 50  # rows that one transaction completes
 FAILED = 2  # exit code

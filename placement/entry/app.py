@@ -28,9 +28,10 @@ from placement.db.engine import Database
 from placement.db.messages import one_line
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
 from placement.metrics import Metrics, stop_listening
-from placement.objects import catalog, claim_records, derived, health, online_migrations
+from placement.objects import catalog, claim_records, derived, health
 from placement.objects.derived import Corrections
 from placement.objects.hold_expiry import HoldExpiry
+from placement.operate import online_migrations
 from placement.runtime.progress import Progress, silent
 
 if TYPE_CHECKING:

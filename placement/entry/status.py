@@ -20,8 +20,7 @@ from placement.db import schema
 from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.entry import console
 from placement.errors import ConfigurationError, PlacementError
-from placement.objects import online_migrations
-from placement.operate import preflight
+from placement.operate import online_migrations, preflight
 
 UNEXPECTED = 255
 COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}

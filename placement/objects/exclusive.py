@@ -9,11 +9,10 @@ from sqlalchemy.engine import Connection
 from placement.db.statements import cards as statements
 from placement.errors import DeviceInUse
 from placement.objects.cards import BELOW, CardFace, clashes
-from placement.objects.findings import Finding, Inspection
 from placement.objects.inventory_rows import InventoryKey
 
 
-class _Trees:
+class CardTrees:
     """The use of trees that contain cards. Providers are identified by id."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
@@ -77,20 +76,4 @@ def refuse_clashes(
         return
     added = {key for key, delta in deltas.items() if delta > 0}
     if added:
-        _Trees(statements.use_in_trees(traits, set(root_ids)).rows(conn)).refuse(added)
-
-
-def contradictions(inspection: Inspection) -> Finding:
-    """Find cards of which several faces are in use."""
-    rows: list[Mapping[str, object]] = []
-    if not inspection.exclusive:
-        return Finding((), 0)
-    trees = _Trees(statements.use(inspection.exclusive).rows(inspection.conn))
-    for card, faces in trees.used.items():
-        if len(faces) > 1:
-            provider = trees.providers[card]
-            serves = sorted(set(faces) - {BELOW})
-            below = sorted(faces.get(BELOW, ()))
-            row = {"provider": provider.uuid, "name": provider.name, "serves": serves}
-            rows.append({**row, "below": below})
-    return Finding(rows, len(rows))
+        CardTrees(statements.use_in_trees(traits, set(root_ids)).rows(conn)).refuse(added)

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import checks, derived, repairs
+from placement.objects import derived
+from placement.operate import checks, repairs
 from tests.kit.builders import database_url
 from tests.kit.engines import seeded
 from tests.kit.rows import damage, wrong_usages

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from placement import cli
 from placement.db import tables as t
-from placement.objects import checks, repairs
-from placement.objects.findings import WITHOUT_OWNER, Inspection, Owners, Row
+from placement.operate import checks, repairs
+from placement.operate.findings import WITHOUT_OWNER, Inspection, Owners, Row
 from tests.kit.cloud import SHARING, aggregate_uuid, building, consumer_uuid, provider_uuid
 from tests.kit.service import Service, claim
 from tests.kit.statements import counted
@@ -366,7 +366,7 @@ def test_deleting_takes_as_many_statements_for_one_as_for_a_hundred(
 
 def test_consumers_are_read_in_pages(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(service, 7)
-    monkeypatch.setattr("placement.objects.findings.PAGE", 3)
+    monkeypatch.setattr("placement.operate.findings.PAGE", 3)
     assert [row["consumer"] for row in found_without_owner(service)] == [
         consumer_uuid(number) for number in range(1, 8)
     ]

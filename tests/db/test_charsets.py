@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import checks
-from placement.objects.findings import Inspection
+from placement.operate import checks, findings
 from tests.db import hot_requests, snapshots
 from tests.kit.charsets import COLUMNS, convert
 from tests.kit.cloud import load
@@ -118,7 +117,7 @@ def content(service: Service, steps: Sequence[hot_requests.Step]) -> Mapping[str
     }
     with service.database.read() as conn:
         for check in (*checks.FAULTS, *checks.REVIEWS):
-            found[check.name] = check.find(Inspection(conn))
+            found[check.name] = check.find(findings.Inspection(conn))
     return found
 
 

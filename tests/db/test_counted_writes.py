@@ -23,7 +23,8 @@ import sqlalchemy as sa
 from placement.db import statements
 from placement.db.engine import Database
 from placement.db.statement import Write, Writes
-from placement.objects import catalog, change_numbering, checks, derived
+from placement.objects import catalog, change_numbering, derived
+from placement.operate import checks
 from tests.kit.cloud import SHARING
 from tests.kit.rows import damage
 from tests.kit.service import ONE_BY_ONE, Service

@@ -12,8 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import cli
-from placement.objects import checks
-from placement.objects.findings import Inspection
+from placement.operate import checks, findings
 from tests.kit.service import Service, claim, inventories
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -98,7 +97,7 @@ def test_ended_holds_and_rows_without_a_consumer_are_found(
 def crowded(service: Service) -> list[dict[str, Any]]:
     check = next(each for each in checks.REVIEWS if each.name == "spread-groups")
     with service.database.read() as conn:
-        return [dict(row) for row in check.find(Inspection(conn)).rows]
+        return [dict(row) for row in check.find(findings.Inspection(conn)).rows]
 
 
 def test_an_audit_lists_groups_that_a_move_has_crowded(service: Service) -> None:

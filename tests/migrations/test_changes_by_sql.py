@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from placement import cli
-from placement.objects import checks
+from placement.operate import checks
 from tests.kit.builders import database_url
 from tests.kit.rows import damage, wrong_usages
 from tests.kit.service import Service

@@ -15,8 +15,8 @@ from placement.cli import database as cli_database
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.entry import app
-from placement.objects import checks, derived, lineage
-from placement.objects.repairs import Repair
+from placement.objects import derived, lineage
+from placement.operate import checks, repairs
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -136,7 +136,7 @@ def test_what_others_mend_meanwhile_is_left_alone(
     assert repair is not None
     before = rows(adopted)
     monkeypatch.setattr(Database, "write", late)
-    repair(Repair(adopted, ("project", "user")))
+    repair(repairs.Repair(adopted, ("project", "user")))
     assert rows(adopted) == before
 
 

@@ -105,8 +105,8 @@ def test_the_page_of_locks_has_a_row_for_each_module_that_writes() -> None:
         "cli/online_migrations",
         "cli/schema",  # db stamp
         "entry",  # db sync, starts
-        "objects",  # the numbering of changes, expired holds, and repairs
-        "operate",  # the COMMITs that preflight measures
+        "objects",  # the numbering of changes, and expired holds
+        "operate",  # repairs, and the COMMITs that preflight measures
     }
 
 

@@ -14,10 +14,11 @@ from placement.db.engine import Database
 from placement.db.statements import audit as audit_statements
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import derived, exclusive, findings, repairs
+from placement.objects import derived
 from placement.objects.derived import Corrections
-from placement.objects.findings import WITHOUT_OWNER, Find, Finding, Inspection
-from placement.objects.repairs import Repair
+from placement.operate import findings, repairs
+from placement.operate.findings import WITHOUT_OWNER, Find, Finding, Inspection
+from placement.operate.repairs import Repair
 from placement.runtime.progress import Progress, silent
 
 EXAMPLES = 3  # default number of rows that `db check` shows for a fault
@@ -176,7 +177,7 @@ REVIEWS = (
     Check(
         "exclusive",
         "devices that serve in several ways, although [placement] exclusive allows one at a time",
-        exclusive.contradictions,
+        findings.used_in_several_ways,
     ),
     Check(
         "empty-projects",

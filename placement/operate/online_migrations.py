@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping
 from sqlalchemy.engine import Connection
 
 from placement.db import schema
-from placement.db.statement import Query
 from placement.db.statements import integrity as statements
 from placement.errors import ConfigurationError
-from placement.objects import ancestry, catalog
+from placement.objects import catalog
+from placement.operate import ancestry
 
 
 def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
@@ -55,12 +55,12 @@ MIGRATIONS: Mapping[str, Callable[..., int]] = {
 
 def count_rootless(conn: Connection) -> int:
     """Return the number of providers without a root id."""
-    return _count(conn, statements.rootless(None))
+    return int(statements.count(statements.rootless(None)).value(conn))
 
 
 def count_unrecorded(conn: Connection) -> int:
     """Return the number of consumers that have allocations but no record."""
-    return _count(conn, statements.unrecorded_consumers())
+    return int(statements.count(statements.unrecorded_consumers()).value(conn))
 
 
 def check_schema(conn: Connection) -> None:
@@ -76,13 +76,9 @@ def check_schema(conn: Connection) -> None:
 
 
 def refuse_unsyncable(conn: Connection) -> None:
-    """Raise ConfigurationError if `db sync` cannot migrate the schema."""
-    if schema.refuse_unknown(conn):
-        _refuse_incomplete(conn)
-
-
-def _refuse_incomplete(conn: Connection) -> None:
-    """Raise ConfigurationError if the database contains incomplete rows."""
+    """Raise ConfigurationError if `db sync` cannot migrate the schema or its incomplete rows."""
+    if not schema.refuse_unknown(conn):
+        return
     for count, rows in (
         (count_rootless(conn), "providers have no root id"),
         (count_unrecorded(conn), "consumers of allocations have no record"),
@@ -91,7 +87,3 @@ def _refuse_incomplete(conn: Connection) -> None:
             raise ConfigurationError(
                 f"{count} {rows}: run placement-manage db online_data_migrations first"
             )
-
-
-def _count(conn: Connection, query: Query) -> int:
-    return int(statements.count(query).value(conn))

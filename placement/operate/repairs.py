@@ -13,9 +13,10 @@ from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
 from placement.db.statements import integrity as statements
-from placement.objects import allocations, ancestry, claim_records, derived, online_migrations
+from placement.objects import allocations, claim_records, derived
 from placement.objects.consumers import Consumer
 from placement.objects.derived import Corrections
+from placement.operate import ancestry, online_migrations
 from placement.runtime.progress import Progress, silent
 
 # Maximum number of rows that one transaction repairs.

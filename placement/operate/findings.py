@@ -12,9 +12,13 @@ from sqlalchemy.engine import Connection
 
 from placement.db.statement import Query
 from placement.db.statements import audit as audit_statements
+from placement.db.statements import cards as card_statements
 from placement.db.statements import integrity as statements
-from placement.objects import ancestry, derived, identifiers
-from placement.objects.ancestry import Ancestry
+from placement.objects import derived, identifiers
+from placement.objects.cards import BELOW
+from placement.objects.exclusive import CardTrees
+from placement.operate import ancestry
+from placement.operate.ancestry import Ancestry
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 PAGE = 10_000  # maximum number of consumers in memory at a time
@@ -159,4 +163,18 @@ def on_several_trees(inspection: Inspection) -> Finding:
     for row in audit_statements.on_several_trees().rows(inspection.conn):
         names.setdefault(row.consumer, []).append(row.name)
     rows = [{"consumer": each, "trees": len(of), "roots": of} for each, of in names.items()]
+    return Finding(rows, len(rows))
+
+
+def used_in_several_ways(inspection: Inspection) -> Finding:
+    """Find cards of which several faces are in use."""
+    rows: list[Row] = []
+    if not inspection.exclusive:
+        return Finding(rows, 0)
+    trees = CardTrees(card_statements.use(inspection.exclusive).rows(inspection.conn))
+    for card, faces in trees.used.items():
+        if len(faces) > 1:
+            provider = trees.providers[card]
+            uses = {"serves": sorted(faces.keys() - {BELOW}), "below": sorted(faces.get(BELOW, ()))}
+            rows.append({"provider": provider.uuid, "name": provider.name, **uses})
     return Finding(rows, len(rows))
