@@ -22,12 +22,8 @@ from falcon_placement_client import (
     HoldExpired,
     JsonRequest,
     NewConsumer,
-    NoCandidates,
     ProviderTree,
-    RefusedError,
     ReportClient,
-    RequestError,
-    ServiceTooOld,
 )
 from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
@@ -115,15 +111,6 @@ def test_alternates_are_tried_in_their_order_where_others_were_faster(
     assert used(client) == [2, 2, 0]
 
 
-def test_when_others_took_all_alternates_nothing_is_claimed(client: ReportClient) -> None:
-    candidates = candidates_at(client, HOSTS[0], HOSTS[1])
-    for number, each in enumerate(candidates):
-        client.claim_candidate([each], consumer(number))
-    with pytest.raises(NoCandidates, match=f"concurrent writers .* {consumer(9).uuid}"):
-        client.claim_candidate(candidates, consumer(9))
-    assert client.get_allocations_for_consumer(consumer(9).uuid) is None
-
-
 def test_a_consumer_that_has_something_is_given_no_alternate(
     client: ReportClient, recorder: Recorder
 ) -> None:
@@ -157,16 +144,6 @@ def test_claims_that_fill_a_cloud_are_made_together(client: ReportClient) -> Non
     assert sorted(uuid for result in results for uuid in result.allocations) == HOSTS
     assert all(result.mappings == {"": list(result.allocations)} for result in results)
     assert used(client) == [2, 2, 2]
-
-
-def test_all_claims_are_made_or_none(client: ReportClient) -> None:
-    with pytest.raises(NoCandidates):
-        client.claim_together([Claim(TWO_VCPU, consumer(number)) for number in range(4)])
-    assert used(client) == [0, 0, 0]
-    client.claim(ONE_VCPU, consumer(1))
-    with pytest.raises(AllocationConflict, match="generation"):
-        client.claim_together([Claim(ONE_VCPU, consumer(number)) for number in range(3)])
-    assert sum(used(client)) == 1
 
 
 @pytest.mark.parametrize("version", [(1, 36), (1, 39)], indirect=True)
@@ -227,14 +204,6 @@ def test_a_consumer_is_read_and_rewritten(client: ReportClient, version: Version
     assert client.get_allocations_for_consumer(consumer(1).uuid) is None
 
 
-def test_a_consumer_without_a_type_keeps_none(client: ReportClient, recorder: Recorder) -> None:
-    ReportClient(Recorder(recorder), (1, 36)).claim(ONE_VCPU, consumer(1))
-    record = record_of(client, 1)
-    client.put_allocations(consumer(1).uuid, record)
-    newest = ReportClient(Recorder(recorder))
-    assert record_of(newest, 1).get("consumer_type") == "unknown"
-
-
 def test_a_consumer_that_others_wrote_is_not_overwritten(client: ReportClient) -> None:
     client.claim_candidate(candidates_at(client, HOSTS[0]), consumer(1))
     stale = record_of(client, 1)
@@ -243,32 +212,6 @@ def test_a_consumer_that_others_wrote_is_not_overwritten(client: ReportClient) -
     with pytest.raises(AllocationConflict, match=consumer(1).uuid) as raised:
         client.put_allocations(consumer(1).uuid, stale)
     assert raised.value.is_conflict
-    assert used(client) == [2, 0, 0]
-
-
-def test_a_new_consumer_is_written(client: ReportClient) -> None:
-    record: AllocationRecord = {
-        "allocations": {HOSTS[0]: {"resources": {"VCPU": 1}}},
-        "project_id": "project",
-        "user_id": "user",
-        "consumer_generation": None,
-    }
-    client.put_allocations(consumer(1).uuid, record)
-    assert record_of(client, 1)["consumer_generation"] == 1
-    with pytest.raises(AllocationConflict):
-        client.put_allocations(consumer(1).uuid, record)
-
-
-def test_what_fits_nowhere_is_not_written(client: ReportClient) -> None:
-    client.claim_candidate(candidates_at(client, HOSTS[0]), consumer(1))
-    record = record_of(client, 1)
-    record["allocations"][HOSTS[0]]["resources"]["VCPU"] = 3
-    with pytest.raises(AllocationConflict) as raised:
-        client.put_allocations(consumer(1).uuid, record)
-    assert not raised.value.is_conflict
-    record["allocations"] = {"00000000-0000-0000-0000-000000000009": {"resources": {"VCPU": 1}}}
-    with pytest.raises(RefusedError, match="400"):
-        client.put_allocations(consumer(1).uuid, record)
     assert used(client) == [2, 0, 0]
 
 
@@ -325,10 +268,3 @@ def test_an_exception_releases_what_is_held(holder: ReportClient) -> None:
     with holder.holding(TWO_VCPU, first, 600):
         holder.confirm(first.uuid)
     assert holder.get_allocations_for_consumer(first.uuid)
-
-
-def test_terms_of_a_claim_need_the_choice_of_the_service(recorder: Recorder) -> None:
-    with pytest.raises(RequestError, match="expires_in"):
-        ReportClient(recorder).claim(ONE_VCPU, consumer_of(1), lambda _answer: [], expires_in=1)
-    with pytest.raises(ServiceTooOld):
-        ReportClient(recorder, (1, 39)).claim(ONE_VCPU, consumer_of(1), expires_in=1)

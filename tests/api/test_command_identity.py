@@ -130,29 +130,6 @@ def test_the_environment_names_the_caller_and_the_catalogue_the_server(
     assert (tokens, keystone.asked) == ({TOKEN}, 1)
 
 
-def test_the_region_is_that_of_the_environment(
-    keystone: Keystone, dump: Dump, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keystone.endpoints = {"elsewhere": "http://127.0.0.1:1", **keystone.endpoints}
-    use(monkeypatch, {**USER, "OS_REGION_NAME": "one"})
-    assert dump() == (0, "1 providers, 0 consumers")
-    use(monkeypatch, {"OS_REGION_NAME": "nowhere"})
-    assert dump() == (
-        1,
-        "the identity cannot be used: public endpoint for placement service in nowhere region not "
-        "found",
-    )
-
-
-def test_a_url_of_the_command_is_not_looked_up(
-    keystone: Keystone, server: str, dump: Dump, tokens: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keystone.endpoints.clear()
-    use(monkeypatch, USER)
-    assert dump("--url", server) == (0, "1 providers, 0 consumers")
-    assert tokens == {TOKEN}
-
-
 def test_an_identity_without_an_endpoint_wants_a_url(
     server: str, dump: Dump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,14 +137,6 @@ def test_an_identity_without_an_endpoint_wants_a_url(
     assert dump() == (0, "1 providers, 0 consumers")
     use(monkeypatch, {"OS_AUTH_TYPE": "none", "OS_ENDPOINT": ""})
     assert dump() == (1, "the identity has no placement endpoint; state one with --url")
-
-
-def test_a_token_of_the_command_comes_before_the_environment(
-    keystone: Keystone, server: str, dump: Dump, tokens: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, {**USER, "OS_CLOUD": "mine", "OS_TOKEN": "other"})
-    assert dump("--url", server, "--token", "admin:own") == (0, "1 providers, 0 consumers")
-    assert (tokens, keystone.asked) == ({"admin:own"}, 0)
 
 
 @pytest.mark.parametrize(
@@ -231,13 +200,6 @@ def test_a_cloud_without_openstacksdk_says_what_to_install(
         1,
         "cloud mine needs openstacksdk: pip install 'falcon-placement-client[clouds]'",
     )
-
-
-def test_a_cloud_and_a_token_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit:
-        cli.main(["dump-cloud", "--os-cloud", "mine", "--token", "admin"])
-    assert exit.value.code == 2
-    assert "--token: not allowed with argument --os-cloud" in capsys.readouterr().err
 
 
 CLOUDS = """\

@@ -121,31 +121,6 @@ def test_a_service_does_not_differ_from_itself(compare: Any, service: Any) -> No
     assert all(0 < row["median"] <= row["p99"] for row in found.values())
 
 
-def test_the_requests_depend_on_the_seed(compare: Any, service: Any) -> None:
-    seen: list[str] = []
-
-    def watched(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
-        assert environ["REQUEST_METHOD"] == "GET"
-        seen.append(f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}")
-        return service[0](environ, respond)  # type: ignore[no-any-return]
-
-    runs = []
-    for seed in ("1", "1", "2"):
-        seen.clear()
-        assert compare(watched, "--requests", "60", "--seed", seed)[0] == 0
-        runs.append(list(seen))
-    assert runs[0] == runs[1] != runs[2]
-
-
-def test_an_empty_cloud_has_few_requests(compare: Any, service: Any, tmp_path: Path) -> None:
-    _application, client = service
-    client.expect(204, "DELETE", f"/allocations/{CONSUMER}")
-    for uuid in HOSTS:
-        client.expect(204, "DELETE", f"/resource_providers/{uuid}")
-    code, out, _err = compare(service[0], "--json")
-    assert (code, len(rows(out))) == (0, 5)
-
-
 @pytest.mark.parametrize(
     ("change", "aspect", "lines"),
     [
@@ -325,40 +300,8 @@ def test_services_without_a_common_provider_are_no_copies(
 
 HTML, DEEP = "<html>Not placement</html>", "[" * 100_000
 INVENTORY = {"total": 8, "min_unit": 1, "max_unit": 8, "step_size": 1}
-PROVIDER = {"uuid": HOSTS[0], "generation": 1, "root_provider_uuid": HOSTS[0]}
-WRONG: dict[str, Any] = {"uuid": None, "generation": [], "root_provider_uuid": 1.5}
 PART = f"/resource_providers/{HOSTS[0]}"
 HELD = {"allocations": {HOSTS[0]: {"resources": {"VCPU": 1}}}}
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        (HTML, "does not answer in JSON"),
-        (DEEP, "does not answer in JSON"),
-        ("", "the body is missing or has the wrong type"),
-        ([], "the body is missing or has the wrong type"),
-        ("null", "the body is missing or has the wrong type"),
-        ({}, "resource_providers is missing"),
-        ({"resource_providers": {}}, "resource_providers is missing"),
-        ({"resource_providers": [PROVIDER, 1]}, "resource_providers[1] is missing"),
-        *(
-            ({"resource_providers": [PROVIDER, {**PROVIDER, name: value}]}, f"s[1].{name} is m")
-            for name, value in WRONG.items()
-        ),
-    ],
-)
-def test_a_malformed_list_of_providers_is_one_line(
-    capsys: pytest.CaptureFixture[str], service: Any, body: Any, problem: str
-) -> None:
-    malformed = planted(service[0], "/resource_providers", responding(body))
-    with listening(service[0]) as good, listening(malformed) as bad:
-        for first, other in ((good, bad), (bad, good)):
-            assert cli.main(["compare", other, "--url", first]) == 1
-            [line] = complaints(capsys.readouterr().err)
-            assert "GET /resource_providers" in line
-            assert bad in line
-            assert problem in line
 
 
 @pytest.mark.parametrize(
@@ -393,40 +336,6 @@ def test_a_malformed_object_of_the_service_is_one_line(
     assert f"GET {path}" in line
     assert url in line
     assert problem in line
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        HTML, DEEP, "", [], {}, {"allocation_requests": 1}, {"allocation_requests": [1, None]},
-        {"allocation_requests": {}, "provider_summaries": []},
-        {"allocation_requests": [{"allocations": {}}] * 9, "provider_summaries": []},
-        {"allocation_requests": [{"allocations": [{"resource_provider": 1}]}] * 9},
-        {"allocation_requests": [{"allocations": {"a": 1}}] * 9, "provider_summaries": {"a": 1}},
-    ],
-)  # fmt: skip
-def test_a_malformed_response_is_a_difference(
-    capsys: pytest.CaptureFixture[str], service: Any, tmp_path: Path, body: Any
-) -> None:
-    search = f"{SEARCH}&resources1=VCPU:1&group_policy=none"
-    file = log(tmp_path, search, f"{search}&limit=1", "/allocation_candidates?foo=1")
-    for status in ("200 OK", "404 Not Found"):
-        malformed = planted(service[0], "/allocation_candidates", responding(body, status))
-        with listening(service[0]) as good, listening(malformed) as bad:
-            for first, other in ((good, bad), (bad, good)):
-                assert cli.main(["compare", other, "--url", first, "--access-log", file]) == 3
-                assert f"GET {search} at 1.39: " in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("errors", [1, {}, {"a": 1}, [], [1], [[]], [{"code": []}], None])
-def test_a_malformed_error_is_a_difference(
-    compare: Any, service: Any, tmp_path: Path, errors: Any
-) -> None:
-    target = "/traits?name=bad"
-    other = planted(service[0], "/traits", responding({"errors": errors}, "400 Bad Request"))
-    code, out, _err = compare(other, "--access-log", log(tmp_path, target))
-    assert code == 3
-    assert f"GET {target} at 1.39: " in out
 
 
 def test_a_log_without_reads_is_refused(compare: Any, service: Any) -> None:

@@ -245,43 +245,6 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
     }
 
 
-@pytest.mark.parametrize("pages", [True, False])
-def test_a_child_is_left_out_with_the_parent_that_it_leaves_while_it_is_read(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: bool
-) -> None:
-    service, url = server
-    if not pages:
-        without_lists(monkeypatch)
-    parent, child, grandchild, other = (str(uuid.UUID(int=number)) for number in range(1, 5))
-    for name, each, above in (
-        ("parent", parent, None),
-        ("child", child, parent),
-        ("grandchild", grandchild, child),
-        ("other", other, None),
-    ):
-        body = {"name": name, "uuid": each, "parent_provider_uuid": above}
-        service.expect(200, "POST", "/resource_providers", body)
-    put(service, child, "inventories", {"VCPU": {"total": 8}})
-    consumer = f"/allocations/{uuid.UUID(int=7)}"
-    service.expect(204, "PUT", consumer, claim({child: {"VCPU": 2}}))
-
-    def moving(client: RestClient, path: str, member: str) -> list[Any]:
-        answer = items(client, path, member)
-        if path == "/resource_providers":
-            body = {"name": "child", "parent_provider_uuid": other}
-            service.expect(200, "PUT", f"/resource_providers/{child}", body)
-            service.expect(204, "DELETE", f"/resource_providers/{parent}")
-        return answer
-
-    items = RestClient.items
-    monkeypatch.setattr(RestClient, "items", moving)
-    dump(url, tmp_path / "cloud.yaml")
-    cloud = load_file(tmp_path / "cloud.yaml")
-    assert [each.name for each in cloud.providers] == ["other"]
-    # Nor is there what the file could not name.
-    assert cloud.consumers == ()
-
-
 @pytest.mark.parametrize("stop", range(1, 6))
 def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
@@ -309,36 +272,6 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     load(tmp_path / "cloud.yaml", there)
     assert state(other) == state(one)
     assert dump(there, tmp_path / "again.yaml") == text
-
-
-def test_a_server_with_pages_is_asked_little(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service, url = server
-    load(DEMO, url)
-    use(service)
-    paths: list[str] = []
-    send = RestClient.send
-
-    def watching(client: RestClient, method: str, path: str, *rest: Any) -> Any:
-        paths.append(path)
-        return send(client, method, path, *rest)
-
-    monkeypatch.setattr(RestClient, "send", watching)
-    text = dump(url, tmp_path / "cloud.yaml")
-    # Classes, traits, names, versions, one page; then each of the trees.
-    assert len(paths) == 5 + 54
-    paths.clear()
-    without_lists(monkeypatch)
-    assert dump(url, tmp_path / "again.yaml") == text
-    assert len(paths) == 4 + 4 * 202 + len(load_file(DEMO).consumers)
-
-
-def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:
-    service, url = server
-    use(service)
-    assert "consumers:" in dump(url, tmp_path / "all.yaml")
-    assert "consumers:" not in dump(url, tmp_path / "some.yaml", with_consumers=False)
 
 
 def test_a_hold_is_omitted(
@@ -386,49 +319,6 @@ def test_a_hold_becomes_the_permanent_consumer_of_the_file(
     assert "0 created, 0 changed, 1 as they were" in load(path, url)
 
 
-def test_a_dry_run_shows_that_another_project_has_another_group(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service, url = server
-    use(service)
-    consumer = str(uuid.UUID(int=7))
-    record(service, consumer, {"VCPU": 2})
-    path = tmp_path / "cloud.yaml"
-    text = dump(url, path)
-    path.write_text(text.replace("project: project", "project: other"))
-    assert load_cloud(str(path), url, "admin", objection=preview) == 0
-    changes = capsys.readouterr().out.splitlines()
-    assert [change.split(":")[1].split()[0] for change in changes] == ["project", "spread"]
-    load(path, url)
-    assert service.get(f"/consumers/{consumer}", "2.0")["spread_group"]["name"] == "web"
-
-
-def test_a_remembered_request_with_a_float_is_loaded(
-    server: Server, empty: Server, tmp_path: Path
-) -> None:
-    (one, url), (other, there) = server, empty
-    use(one)
-    consumer = str(uuid.UUID(int=7))
-    request = {"groups": {"": {"resources": {"VCPU": 2.0}}}, "limit": 1e16}
-    one.expect(204, "PUT", f"/consumers/{consumer}/request", request, "2.0")
-    dump(url, tmp_path / "cloud.yaml")
-    load(tmp_path / "cloud.yaml", there)
-    loaded = other.get(f"/consumers/{consumer}?include=request", "2.0")["request"]
-    assert loaded == request
-
-
-def test_a_group_and_a_request_that_the_file_does_not_state_stay(
-    server: Server, tmp_path: Path
-) -> None:
-    service, url = server
-    use(service)
-    dump(url, tmp_path / "cloud.yaml")
-    record(service, str(uuid.UUID(int=7)), {"VCPU": 2})
-    before = service.dump()
-    assert "0 created, 0 changed, 1 as they were" in load(tmp_path / "cloud.yaml", url)
-    assert service.dump() == before
-
-
 def test_a_server_without_groups_and_requests_is_not_written(
     server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,18 +344,6 @@ def use(service: Service) -> None:
     service.expect(200, "PUT", f"{path}/inventories", body)
     body = claim({str(uuid.UUID(int=1)): {"VCPU": 2}})
     service.expect(204, "PUT", f"/allocations/{uuid.UUID(int=7)}", body)
-
-
-def test_the_command_writes_to_standard_output(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service, url = server
-    use(service)
-    text = dump(url, tmp_path / "cloud.yaml")
-    assert main(["dump-cloud", "--url", url]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == text
-    assert complaints(captured.err)[-1] == "1 providers, 1 consumers"
 
 
 def test_a_file_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
@@ -503,14 +381,6 @@ def test_a_device_or_a_link_is_not_replaced(server: Server, tmp_path: Path) -> N
         assert reader.read(2 * len(expected)) == expected.encode()
     assert main([*command, str(link)]) == 0
     assert (link.is_symlink(), file.read_text()) == (True, expected)
-
-
-def test_no_server(tmp_path: Path) -> None:
-    out = io.StringIO()
-    path = tmp_path / "cloud.yaml"
-    assert dump_cloud("http://127.0.0.1:1", "admin", path=str(path), out=out) == 1
-    assert out.getvalue() == "placement: cannot reach http://127.0.0.1:1: connection refused\n"
-    assert not path.exists()
 
 
 # -- what loading would change ----------------------------------------------------------------
@@ -563,23 +433,3 @@ def test_a_dry_run_tells_each_change_and_makes_none(
         "0 as they were; 1 consumers: 0 created, 1 changed, 0 as they were; "
         "new resource classes: 1, new traits: 1"
     )
-
-
-def test_a_dry_run_refuses_what_loading_refuses(server: Server, tmp_path: Path) -> None:
-    service, url = server
-    use(service)
-    path = tmp_path / "cloud.yaml"
-    path.write_text("providers:\n- name: host\n")
-    out = io.StringIO()
-    assert load_cloud(str(path), url, "admin", out=out, objection=preview) == 1
-    assert "on the server this name belongs to" in out.getvalue()
-
-
-def test_a_dry_run_of_what_is_there_tells_nothing(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service, url = server
-    use(service)
-    dump(url, tmp_path / "cloud.yaml")
-    assert load_cloud(str(tmp_path / "cloud.yaml"), url, "admin", objection=preview) == 0
-    assert capsys.readouterr().out == ""

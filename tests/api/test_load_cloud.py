@@ -3,8 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,14 +14,10 @@ from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.commands.clouds import UNNAMED
 from falcon_placement_client.loader import (
     Cloud,
-    LoadError,
-    LoadOutcome,
-    apply,
     load_cloud,
     load_file,
     other_providers,
 )
-from falcon_placement_client.provider_data import ProviderData
 from placement import cli
 from tests.kit.listener import answering
 from tests.kit.printed import without_program
@@ -240,14 +235,6 @@ def test_demo_cloud_serves_what_its_comments_promise(load: Load, api: Api) -> No
     )
 
 
-@pytest.mark.usefixtures("singly")
-def test_small_cloud_takes_no_more_writes_than_needed(
-    load: Load, small: Path, writes: Watch
-) -> None:
-    assert load(small)[0] == 0
-    assert len(writes.seen) == SMALL_WRITES
-
-
 def test_a_new_tree_is_one_write(load: Load, api: Api, small: Path, writes: Watch) -> None:
     cloud = load_file(small)
     code, lines = load(small)
@@ -291,7 +278,7 @@ def interrupt_and_complete(
 
 @pytest.mark.usefixtures("singly")
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 10, SMALL_WRITES])
+@pytest.mark.parametrize("count", [2, 6, SMALL_WRITES])
 def test_interrupted_and_completed(
     load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
 ) -> None:
@@ -302,7 +289,7 @@ def test_interrupted_and_completed(
 
 
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
-@pytest.mark.parametrize("count", range(1, SMALL_TREES_WRITES + 1))
+@pytest.mark.parametrize("count", [1, 3, SMALL_TREES_WRITES])
 def test_interrupted_and_completed_by_trees(
     load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
 ) -> None:
@@ -312,7 +299,7 @@ def test_interrupted_and_completed_by_trees(
     assert state(api, cloud) == wanted(cloud)
 
 
-@pytest.mark.parametrize("count", range(1, SMALL_TREES_WRITES + 1))
+@pytest.mark.parametrize("count", [1, 3, SMALL_TREES_WRITES])
 def test_a_broken_connection_is_tried_again(
     load: Load, api: Api, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
@@ -360,22 +347,6 @@ def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: W
     assert load(small)[0] == 0
     # That of the other client, the one that it makes fail, and its repetition.
     assert writes.seen.count(f"PUT {path}/aggregates") == 3
-    assert state(api, cloud) == wanted(cloud)
-
-
-def test_a_concurrently_created_provider_is_completed(
-    load: Load, api: Api, small: Path, writes: Watch
-) -> None:
-    cloud = load_file(small)
-
-    def race(done: int) -> None:
-        if done == 3:
-            writes.before = lambda done: None
-            body = {"name": cloud.providers[0].name, "uuid": cloud.providers[0].uuid}
-            api("POST", "/resource_providers", body)
-
-    writes.before = race
-    assert load(small)[0] == 0
     assert state(api, cloud) == wanted(cloud)
 
 
@@ -483,19 +454,6 @@ def test_a_clash_is_found_before_anything_is_written(
     assert writes.seen == []
 
 
-def test_a_name_taken_concurrently(load: Load, api: Api, writes: Watch, tmp_path: Path) -> None:
-    def race(done: int) -> None:
-        writes.before = lambda done: None
-        api("POST", "/resource_providers", {"name": "host", "uuid": OTHER})
-
-    writes.before = race
-    path = tmp_path / "cloud.yaml"
-    path.write_text("providers:\n- name: host\n")
-    code, (line,) = load(path)
-    assert code == 1
-    assert line.startswith(f"{path}:2: provider host: on the server this name belongs to {OTHER}")
-
-
 def test_a_token_that_is_refused(load: Load, small: Path, writes: Watch) -> None:
     code, (line,) = load(small, token="bob")
     assert code == 1
@@ -504,13 +462,6 @@ def test_a_token_that_is_refused(load: Load, small: Path, writes: Watch) -> None
         "placement:resource_providers:list to be performed: it needs the role admin or service"
     )
     assert writes.seen == []
-
-
-def test_a_token_that_cannot_be_sent(load: Load, small: Path) -> None:
-    assert load(small, token="a\nb") == (
-        1,
-        ["the token can hold only printable ASCII characters"],
-    )
 
 
 @pytest.mark.parametrize("url", [
@@ -532,12 +483,6 @@ def test_no_server(load: Load, small: Path) -> None:
         1,
         ["no answer from http://127.0.0.1:1 in 0.3 seconds: connection refused"],
     )
-
-
-def test_not_the_mount_point(load: Load, small: Path, live_server: str) -> None:
-    code, (line,) = load(small, url=f"{live_server}/elsewhere")
-    assert code == 1
-    assert line.startswith(f"{live_server}/elsewhere is not a placement server: ")
 
 
 UNACCEPTABLE = {"status": 406, "detail": "no", "max_version": "1.10", "min_version": "1.0"}
@@ -608,18 +553,6 @@ def test_a_server_that_is_not_named_is_not_written_to(
     assert capsys.readouterr().err == f"placement: {UNNAMED}\n"
 
 
-@pytest.mark.parametrize(
-    "variable", ["OS_CLOUD", "OS_AUTH_URL", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN"], ids=str
-)
-def test_the_environment_can_name_the_server(
-    variable: str, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("OS_PASSWORD", "secret")
-    monkeypatch.setenv(variable, "http://127.0.0.1:9/v3" if variable == "OS_AUTH_URL" else "none")
-    assert cli.main(["load-cloud", str(small)]) == 1
-    assert UNNAMED not in capsys.readouterr().err
-
-
 def test_an_empty_server_is_loaded_without_a_question(
     live_server: str, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -676,34 +609,3 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
-
-
-def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> None:
-    path = tmp_path / "cloud.yaml"
-    path.write_text("providers:\n- name: a\n- name: b\n")
-    names: list[str] = []
-
-    def progress(
-        items: Iterable[Item], noun: str, total: int | None = None
-    ) -> AbstractContextManager[Iterable[Item]]:
-        items = list(items)
-        names.extend(item.name for item in items if isinstance(item, ProviderData))
-        return nullcontext(items)
-
-    client = RestClient(live_server, "admin")
-    assert apply(load_file(path), client, progress).providers == {LoadOutcome.CREATED: 2}
-    assert names == ["a", "b"]
-    path.write_text("providers:\n- name: a\n  uuid: 5ac00000-0000-4000-8000-000000000001\n")
-    with pytest.raises(LoadError, match=":2: provider a: "):
-        apply(load_file(path), client, progress)
-    client.close()
-
-
-def test_the_help_names_no_server_that_would_be_written_to(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["load-cloud", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "127.0.0.1" not in said
-    assert "needed unless --os" in said

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import fixtures
 import pytest
 import requests
 from keystoneauth1.adapter import Adapter
-from keystoneauth1.session import Session
 from oslo_config import cfg, fixture
 
 from falcon_placement_client import NewConsumer, ReportClient
 from falcon_placement_client.json_request import JsonRequest
-from falcon_placement_client.yamlfile.problems import UnusableFile
-from placement import conf as placement_conf
 from placement.direct import PlacementDirect
-from placement.tests.fixtures import Database
 from placement.tests.functional.fixtures.placement import PlacementFixture
 
 if TYPE_CHECKING:
@@ -52,13 +46,6 @@ def test_a_cloud_is_loaded_into_a_server(placement_url: str, placement_cloud: Lo
     client = ReportClient.at(placement_url, "admin")
     assert client.claim(REQUEST, CONSUMER).allocations.keys() <= set(hosts.values())
     assert requests.get(placement_url, timeout=60).json()["versions"]
-
-
-def test_a_malformed_cloud_names_its_problems(placement_cloud: LoadCloud, tmp_path: Path) -> None:
-    path = tmp_path / "cloud.yaml"
-    path.write_text("providers: [{name: a, colour: blue}]")
-    with pytest.raises(UnusableFile, match="colour"):
-        placement_cloud(path)
 
 
 def run_pytest(directory: Path, test: str, conftest: str = "") -> tuple[int, str]:
@@ -120,77 +107,6 @@ def test_a_server_ends_with_the_program_that_runs_it() -> None:
         assert "KeyboardInterrupt" in running.communicate()[1]
     with pytest.raises(requests.ConnectionError):
         requests.get(url, timeout=60)
-
-
-class NovaFixture(PlacementFixture):
-    """Overrides the same methods as nova's fixture, and sends requests in the same way."""
-
-    def _configure_placement(self, conf_fixture: fixture.Config) -> None:
-        super()._configure_placement(conf_fixture)
-        if self.db:
-            self.path = Path(self.useFixture(fixtures.TempDir()).path) / "of_a_subclass.sqlite"
-            conf_fixture.config(group="placement_database", connection=f"sqlite:///{self.path}")
-
-    def setUp(self) -> None:
-        super().setUp()
-        self._client = Adapter(Session(auth=None), raise_exc=False)
-
-    def request(self, method: str, url: str, **options: object) -> requests.Response:
-        headers = {"x-auth-token": self.token, "OpenStack-API-Version": "placement 1.39"}
-        answer: requests.Response = self._client.request(
-            url, method, endpoint_override=self.endpoint, headers=headers, **options
-        )
-        return answer
-
-
-def test_sessions_reach_the_service_while_the_fixture_is_set_up() -> None:
-    with NovaFixture() as service:
-        created = service.request("POST", "/resource_providers", json={"name": "host"})
-        assert created.status_code == 200
-        # The role service is required, before the body is read.
-        assert service.request("POST", "/reshaper", json={}).status_code == 400
-        other = {"X-Auth-Token": "reader"}
-        answer = requests.get(f"{service.endpoint}/resource_providers", headers=other, timeout=9)
-        assert answer.status_code == 403
-    with pytest.raises(requests.ConnectionError):
-        requests.get(service.endpoint, timeout=9)
-
-
-def test_a_fixture_sends_requests_at_a_version() -> None:
-    with PlacementFixture() as service:
-        uuid = service.post("/resource_providers", {"name": "host"}, "1.20").json()["uuid"]
-        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 4}}}
-        path = f"/resource_providers/{uuid}/inventories"
-        assert service.put(path, body).json()["resource_provider_generation"] == 1
-        assert service.get(path, version="1.39").json()["inventories"]["VCPU"]["total"] == 4
-        assert service.delete(f"/resource_providers/{uuid}").status_code == 204
-        assert service.get("/resource_providers").json() == {"resource_providers": []}
-
-
-def test_each_fixture_has_a_database_of_its_own() -> None:
-    with PlacementFixture() as service:
-        service.post("/resource_providers", {"name": "host"})
-    with PlacementFixture() as service:
-        assert service.get("/resource_providers").json() == {"resource_providers": []}
-
-
-def test_a_subclass_sets_the_database_after_the_fixture() -> None:
-    with NovaFixture() as service:
-        assert service.request("POST", "/resource_providers", json={"name": "host"}).ok
-        with sqlite3.connect(service.path) as conn:
-            assert conn.execute("SELECT name FROM resource_providers").fetchall() == [("host",)]
-        conn.close()
-
-
-def test_fixtures_can_share_a_database() -> None:
-    with fixture.Config(cfg.ConfigOpts()) as conf_fixture:
-        placement_conf.register_opts(conf_fixture.conf)
-        with Database(conf_fixture, set_config=True):
-            for count in (0, 1):
-                with NovaFixture(conf_fixture, db=False, register_opts=False) as service:
-                    listed = service.request("GET", "/resource_providers").json()
-                    assert len(listed["resource_providers"]) == count
-                    service.post("/resource_providers", {"name": f"host {count}"})
 
 
 def test_a_fixture_without_interception_serves_other_processes() -> None:

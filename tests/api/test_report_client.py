@@ -20,13 +20,11 @@ from keystoneauth1.adapter import Adapter
 from falcon_placement_client.consumers import AllocationRecords, NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
-    ClientError,
     ConsumerError,
     NoCandidates,
     NoPlacementService,
     ProviderTreeError,
     RefusedError,
-    RequestError,
     ReshapeFailed,
     ReshapeNeeded,
     ServiceTooOld,
@@ -46,13 +44,8 @@ from tests.unit.client.any_tree import trees
 HOST, CHILD0, CHILD1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
 AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
 FIRST_LINE: list[Version] = [(1, 36), (1, 39)]
-# Whether the service has no `/provider_trees` although it speaks 2.0.
-SERVICES: list[tuple[Version, bool]] = [
-    *((version, False) for version in FIRST_LINE),
-    ((2, 0), True),
-    ((2, 0), False),
-]
-LATEST_SERVICES = SERVICES[1:]
+# At 2.0 a whole tree is one write, and at 1.39 it takes single requests.
+VERSIONS: list[Version] = [(1, 39), (2, 0)]
 READ_TREE = f"GET /resource_providers?in_tree={HOST}&include=inventories,traits,aggregates"
 WHOLE = f"PUT /provider_trees/{HOST}"
 
@@ -75,23 +68,15 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
         yield recorder
 
 
-def service_id(service: object) -> str | None:
-    if service not in SERVICES:
-        return None
-    (major, minor), lacks_trees = service
-    return f"{major}.{minor}{' without trees' if lacks_trees else ''}"
-
-
-@pytest.fixture(params=SERVICES, ids=service_id)
+@pytest.fixture(params=VERSIONS, ids=str)
 def client(recorder: Recorder, request: pytest.FixtureRequest) -> ReportClient:
-    version, recorder.lacks_trees = request.param
-    return ReportClient(recorder, version)
+    return ReportClient(recorder, request.param)
 
 
 @pytest.fixture
 def writes_trees(request: pytest.FixtureRequest) -> bool:
     """Whether `client` writes whole trees."""
-    return bool(request.node.callspec.params["client"] == ((2, 0), False))
+    return bool(request.node.callspec.params["client"] == (2, 0))
 
 
 def describe_host(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
@@ -156,19 +141,6 @@ def test_what_was_changed_is_written_and_nothing_else(
     assert client.get_provider_tree(HOST) == tree
 
 
-def test_a_written_tree_can_be_edited_and_written_again(client: ReportClient) -> None:
-    tree = client.get_provider_tree(HOST)
-    describe_host(tree)
-    client.update_from_provider_tree(tree)
-    for total in (200, 100):
-        tree.update_inventory("host1", {"DISK_GB": {"total": total}})
-        client.update_from_provider_tree(tree)
-        assert client.get_provider_tree(HOST) == tree
-    tree.remove("host1")
-    client.update_from_provider_tree(tree)
-    assert not client.get_provider_tree(HOST)
-
-
 def test_removals_precede_additions_anywhere_in_the_tree(
     client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
@@ -225,30 +197,6 @@ def test_a_write_between_two_requests_repeats_the_update(
     assert len(met) == 2
     assert now.has_traits("host1", ["CUSTOM_THEIRS_1", "CUSTOM_THEIRS_2"])
     assert now.data("host1").inventory["DISK_GB"].total == 200
-
-
-def test_an_update_succeeds_despite_several_concurrent_writes(
-    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("falcon_placement_client.rest.time.sleep", pauses.append)
-    client.report(HOST, describe_host)
-    path = f"/resource_providers/{HOST}"
-    met: list[str] = []
-
-    def intervene(request: str) -> None:
-        if request in (f"PUT {path}/inventories", WHOLE) and len(met) < 7:
-            met.append(request)
-            body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
-            Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
-
-    recorder.before = intervene
-    tree = client.get_provider_tree(HOST)
-    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
-    client.update_from_provider_tree(tree)
-    assert len(met) == len(pauses) == 7
-    assert max(pauses) <= max(UPDATE_PAUSES)
-    assert client.get_provider_tree(HOST).data("host1").inventory["DISK_GB"].total == 200
 
 
 @pytest.mark.parametrize("version", FIRST_LINE)
@@ -330,16 +278,6 @@ def test_writers_that_never_end_are_reported(
     assert len(pauses) == len(UPDATE_PAUSES)
 
 
-def test_a_provider_that_the_service_has_lost_is_created_again(client: ReportClient) -> None:
-    client.report(HOST, describe_host)
-    kept = client.get_provider_tree(HOST)
-    gone = client.get_provider_tree(HOST)
-    gone.remove("NUMA1")
-    client.update_from_provider_tree(gone)
-    client.update_from_provider_tree(kept)
-    assert client.get_provider_tree(HOST) == kept
-
-
 def test_a_tree_made_from_nothing_is_all_that_its_providers_have(client: ReportClient) -> None:
     client.report(HOST, describe_host)
     tree = ProviderTree()
@@ -384,18 +322,6 @@ def test_sharing_providers_belong_to_the_tree(client: ReportClient, recorder: Re
     tree.update_inventory("NUMA0", {"VCPU": {"total": 5}})
     recorder.requests.clear()
     assert client.update_from_provider_tree(tree).exists("nfs")
-
-
-def test_a_sharing_provider_below_another_is_read_with_its_tree(client: ReportClient) -> None:
-    client.report(HOST, describe_host)
-    shared = ProviderTree()
-    shared.new_root("rack", DISK)
-    shared.new_child("pool", "rack")
-    shared.update_aggregates("pool", [AGGREGATE])
-    shared.update_traits("pool", ["MISC_SHARES_VIA_AGGREGATE"])
-    client.update_from_provider_tree(shared)
-    tree = client.get_provider_tree(HOST)
-    assert tree.root("pool").name == "rack"
 
 
 def test_agents_that_write_at_the_same_time_lose_nothing(
@@ -445,10 +371,9 @@ def delete_all(recorder: Recorder) -> None:
             recorder.delete(f"/resource_providers/{each['uuid']}")
 
 
-@pytest.mark.parametrize(("version", "lacks_trees"), LATEST_SERVICES)
-def test_any_tree_becomes_any_other(tmp_path: Path, version: Version, lacks_trees: bool) -> None:
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_any_tree_becomes_any_other(tmp_path: Path, version: Version) -> None:
     with serving(tmp_path) as recorder:
-        recorder.lacks_trees = lacks_trees
         client = ReportClient(recorder, version)
 
         @hypothesis.settings(max_examples=share(30))
@@ -495,20 +420,6 @@ def test_an_update_without_changes_is_one_request(client: ReportClient, recorder
         client.update_from_provider_tree(same)
 
 
-def test_three_changes_in_a_tree_of_twenty_are_at_most_five_requests(
-    client: ReportClient, recorder: Recorder, writes_trees: bool
-) -> None:
-    tree = ProviderTree()
-    twenty(tree)
-    client.update_from_provider_tree(tree)
-    changed = client.get_provider_tree(HOST)
-    for number in (3, 7, 11):
-        changed.update_inventory(f"device{number}", {"VGPU": {"total": 8}})
-    recorder.requests.clear()
-    client.update_from_provider_tree(changed)
-    assert len(recorder.requests) == (2 if writes_trees else 4)
-
-
 def seven(tree: ProviderTree) -> None:
     """A host with six devices, custom names and an aggregate."""
     tree.new_root("host1", HOST)
@@ -519,16 +430,6 @@ def seven(tree: ProviderTree) -> None:
         tree.new_child(name, "host1")
         tree.update_inventory(name, {"CUSTOM_X": {"total": 4}})
         tree.update_traits(name, ["CUSTOM_A"])
-
-
-def test_a_new_host_is_one_request_at_2_0(recorder: Recorder) -> None:
-    client = ReportClient(recorder)
-    tree = ProviderTree()
-    seven(tree)
-    written = client.update_from_provider_tree(tree)
-    assert recorder.requests == [WHOLE]
-    assert written == tree == client.get_provider_tree(HOST)
-    assert {each.generation for each in written} == {1}
 
 
 def test_a_host_that_was_read_is_written_by_one_read_and_one_write_at_2_0(
@@ -568,12 +469,6 @@ def test_whole_trees_are_not_written_below_2_0(recorder: Recorder, version: Vers
     assert [request for request in recorder.requests if "provider_trees" in request] == []
 
 
-def test_each_of_several_trees_is_one_write_at_2_0(recorder: Recorder) -> None:
-    client = ReportClient(recorder)
-    uuids = three_hosts(client)
-    assert recorder.requests == [f"PUT /provider_trees/{uuid}" for uuid in uuids]
-
-
 def test_inventory_leaves_one_tree_before_another_gets_it_at_2_0(recorder: Recorder) -> None:
     client = ReportClient(recorder)
     tree = client.get_provider_tree(HOST)
@@ -606,17 +501,6 @@ def test_a_provider_that_goes_to_another_tree_takes_single_requests_at_2_0(
     assert client.get_provider_tree(CHILD1).data("other").parent_uuid is None
 
 
-def test_a_tree_with_too_many_differences_takes_single_requests(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("falcon_placement_client.tree_requests.MAX_PROVIDERS", 6)
-    tree = ProviderTree()
-    seven(tree)
-    ReportClient(recorder).update_from_provider_tree(tree)
-    assert WHOLE not in recorder.requests
-    assert ReportClient(recorder).get_provider_tree(HOST) == tree
-
-
 def test_a_refused_whole_tree_changes_nothing(client: ReportClient, recorder: Recorder) -> None:
     """Inventory in use is kept.
 
@@ -632,38 +516,6 @@ def test_a_refused_whole_tree_changes_nothing(client: ReportClient, recorder: Re
     if WHOLE in recorder.requests:
         assert client.get_provider_tree(HOST) == before
     assert len(holders(recorder, HOST)) == 3
-
-
-def test_a_provider_that_another_client_adds_is_kept_where_one_is_removed(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    """The provider is added between the read and the first write of the update."""
-    client.report(HOST, describe_host)
-    other = ReportClient(Recorder(recorder), (1, 39))
-    tree = client.get_provider_tree(HOST)
-    tree.remove("NUMA1")
-    tree.update_inventory("host1", {"DISK_GB": {"total": 7}})
-
-    def add(request: str) -> None:
-        if not request.startswith("GET"):
-            recorder.before = lambda request: None
-            theirs = other.get_provider_tree(HOST)
-            theirs.new_child("theirs", "host1")
-            other.update_from_provider_tree(theirs)
-
-    recorder.before = add
-    client.update_from_provider_tree(tree)
-    assert {each.name for each in client.get_provider_tree(HOST)} == {"host1", "NUMA0", "theirs"}
-
-
-def test_a_tree_is_read_by_one_request_at_2_0(recorder: Recorder) -> None:
-    client = ReportClient(recorder)
-    tree = ProviderTree()
-    twenty(tree)
-    client.update_from_provider_tree(tree)
-    recorder.requests.clear()
-    client.get_provider_tree(HOST)
-    assert len(recorder.requests) == 1
 
 
 def test_allocations_of_a_hundred_consumers_are_one_request_at_2_0(recorder: Recorder) -> None:
@@ -768,20 +620,6 @@ def test_consumers_without_a_type_keep_none(client: ReportClient, recorder: Reco
     assert shown(recorder, path)["consumer_type"] == "unknown"
 
 
-def test_inventory_in_use_does_not_go_without_its_allocations(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    old_host(client, recorder)
-    tree = client.get_provider_tree(HOST)
-    tree.update_inventory("host1", {"VCPU": {"total": 8}})
-    with pytest.raises(ReshapeNeeded, match=r"host1: .*VGPU.* in use.*pass the allocations"):
-        client.update_from_provider_tree(tree)
-    tree = client.get_provider_tree(HOST)
-    tree.remove("host1")
-    with pytest.raises(ReshapeNeeded, match="host1: "):
-        client.update_from_provider_tree(tree)
-
-
 def test_a_reshape_whose_result_does_not_fit_is_refused_and_changes_nothing(
     client: ReportClient, recorder: Recorder
 ) -> None:
@@ -807,25 +645,6 @@ def test_a_reshape_of_a_provider_that_was_written_since_it_was_read_is_stale(
     with pytest.raises(ReshapeFailed, match="host1: another client has written") as caught:
         client.update_from_provider_tree(tree, records)
     assert caught.value.is_stale
-
-
-def test_what_is_claimed_while_a_reshape_is_prepared_is_moved_as_well(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    """The claim is made between the read of the allocations and the reshape request."""
-    old_host(client, recorder)
-    late: list[str] = []
-
-    def claim_late(request: str) -> None:
-        if request == "POST /reshaper" and not late:
-            late.append(request)
-            take(Recorder(recorder), 5, {HOST: {"VCPU": 1, "VGPU": 1}})
-
-    recorder.before = claim_late
-    client.report(HOST, split_gpus)
-    assert late
-    assert len(holders(recorder, CHILD0) | holders(recorder, CHILD1)) == 4
-    assert all(set(held) == {"VCPU"} for held in holders(recorder, HOST).values())
 
 
 def test_a_reshape_succeeds_despite_concurrent_claims(
@@ -940,17 +759,16 @@ def outcome_of(
         return client.get_provider_tree(HOST)
 
 
-@pytest.mark.parametrize("service", LATEST_SERVICES, ids=service_id)
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
 @pytest.mark.parametrize(
     ("setup", "driver"),
     [(report_host, changed_host), (old_host, split_gpus)],
     ids=["update", "reshape"],
 )
 def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
-    tmp_path: Path, service: tuple[Version, bool], setup: Setup, driver: ComputeDriver
+    tmp_path: Path, version: Version, setup: Setup, driver: ComputeDriver
 ) -> None:
     """A lost response leaves what a kill before the next request leaves, or all requests."""
-    version, lacks_trees = service
     (tmp_path / "whole").mkdir()
     whole = outcome_of(tmp_path / "whole", version, setup, driver)
     cuts, is_killed = -1, True
@@ -959,7 +777,6 @@ def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
         directory = tmp_path / str(cuts)
         directory.mkdir()
         with serving(directory) as recorder:
-            recorder.lacks_trees = lacks_trees
             setup(ReportClient(recorder, version), recorder)
             before = ReportClient(recorder, version).get_provider_tree(HOST)
             recorder.requests.clear()
@@ -1023,13 +840,6 @@ def test_a_claim_a_move_and_a_release(client: ReportClient, recorder: Recorder) 
     assert holders(recorder, HOST) == {}
 
 
-def test_a_consumer_that_has_something_claims_nothing_more(client: ReportClient) -> None:
-    client.report(HOST, lambda tree, _: host_with(tree, {"VCPU": {"total": 8}}))
-    client.claim(ONE_VCPU, consumer(1))
-    with pytest.raises(AllocationConflict, match=re.escape(consumer(1).uuid)):
-        client.claim(ONE_VCPU, consumer(1))
-
-
 @pytest.mark.parametrize("version", FIRST_LINE)
 def test_a_claim_takes_the_next_candidate_after_a_conflict(
     recorder: Recorder, version: Version
@@ -1086,19 +896,6 @@ def test_a_ranked_claim_takes_the_candidates_in_that_order(client: ReportClient)
         client.claim(ONE_VCPU, consumer(4), rank)
 
 
-def test_a_ranked_claim_tries_the_next_candidate_after_a_conflict(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    uuids = three_hosts(client)
-
-    def rank(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        take(recorder, 9, {uuids[0]: {"VCPU": 1}})
-        candidates = answer["allocation_requests"]
-        return sorted(candidates, key=lambda each: uuids[0] not in each["allocations"])
-
-    assert uuids[0] not in client.claim(ONE_VCPU, consumer(1), rank).allocations
-
-
 def test_a_rank_that_chooses_none_claims_nothing(client: ReportClient, recorder: Recorder) -> None:
     three_hosts(client)
     with pytest.raises(NoCandidates, match=r"none of the candidates .* was chosen"):
@@ -1135,29 +932,7 @@ def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder:
     }
 
 
-def test_usages_of_a_concurrently_deleted_provider_are_omitted(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    client.report(HOST, describe_host)
-    path = f"/resource_providers/{CHILD1}"
-
-    def delete(request: str) -> None:
-        if request == f"GET {path}/usages":
-            Recorder(recorder).delete(path)
-
-    recorder.before = delete
-    assert HOST in client.get_usages_for_provider_tree(HOST)
-
-
 # -- refusals ---------------------------------------------------------------------------------
-
-
-def test_a_name_that_another_provider_has_is_refused_by_name(client: ReportClient) -> None:
-    client.report(HOST, describe_host)
-    tree = ProviderTree()
-    tree.new_root("host1", DISK)
-    with pytest.raises(UpdateFailed, match=r"^host1: P(OST|UT) /\S+ .*409.*provider name: host1"):
-        client.update_from_provider_tree(tree)
 
 
 def test_a_standard_trait_that_the_service_does_not_know_is_refused_by_provider(
@@ -1205,21 +980,6 @@ def test_consumers_and_records_that_cannot_be_are_refused_by_name(
     assert len(holders(recorder, HOST)) == 3
 
 
-@pytest.mark.parametrize(
-    ("request_", "path"),
-    [
-        ({"limit": 1}, "groups"),
-        ({"groups": {"_A": 1}}, "groups._A"),
-        ({"groups": {"_A": {"resources": ["VCPU"]}}}, "groups._A.resources"),
-    ],
-)
-def test_a_request_of_another_form_is_refused_by_member(
-    client: ReportClient, request_: Any, path: str
-) -> None:
-    with pytest.raises((RequestError, RefusedError), match=re.escape(path)):
-        client.allocation_candidates(request_)
-
-
 def test_a_forbidden_write_is_reported(recorder: Recorder) -> None:
     recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
     client = ReportClient(recorder)
@@ -1262,10 +1022,6 @@ def test_what_is_no_placement_service_is_refused(
     monkeypatch.setattr(recorder, "request", lambda *args, **options: answer)
     with pytest.raises(NoPlacementService, match=r"^GET /: .*is the endpoint that of placement\?$"):
         ReportClient(recorder).get_provider_tree(HOST)
-
-
-def test_every_error_of_the_client_has_one_base() -> None:
-    assert issubclass(RequestError, ClientError)
 
 
 def test_providers_are_found_by_name_and_listed(client: ReportClient) -> None:

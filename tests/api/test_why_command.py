@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,14 +120,6 @@ def test_a_request_in_a_body_is_that_of_the_log(log: Log, why: Any) -> None:
     assert "9 VCPU asked, the most free is 8" in out
 
 
-def test_each_of_several_alternatives_is_explained(log: Log, why: Any) -> None:
-    alternatives = [{"groups": {"": {"resources": {"VCPU": units}}}} for units in (9, 10)]
-    sought = log.request(PATH, {"first_available": alternatives})
-    code, out, _err = why(sought, str(log.path))
-    assert code == NEGATIVE
-    assert out.count("The request today:") == 2
-
-
 def test_a_body_that_the_log_has_cut_short_is_an_error_after_the_lines(log: Log, why: Any) -> None:
     required = [["HW_CPU_X86_AVX2"] * (MAX_LOGGED_BODY // 17)]
     groups = {"": {"resources": {"VCPU": 9}, "required": required}}
@@ -137,43 +127,6 @@ def test_a_body_that_the_log_has_cut_short_is_an_error_after_the_lines(log: Log,
     assert code == 1
     assert "no candidates for {" in out
     assert err == ["placement: the log does not contain the complete body of this request"]
-
-
-@pytest.mark.parametrize(
-    "forged",
-    ["{}", "{]", '{"groups": 7}', '{"first_available": 5}', '{"first_available": []}',
-     '{"first_available": [null]}', '{"a":' * 5000],
-)  # fmt: skip
-def test_a_body_that_is_no_request_is_an_error_after_the_lines(
-    log: Log, why: Any, tmp_path: Path, forged: str
-) -> None:
-    sought = log.request(PATH, {"groups": {"": {"resources": {"VCPU": 9}}}})
-    text = log.path.read_text()
-    as_logged = json.dumps(forged)[1:-1] if text.startswith("{") else forged
-    kept = tmp_path / "forged.log"
-    pattern = r"(no candidates for )\{.*\}\}\}\}"
-    kept.write_text(re.sub(pattern, lambda match: f"{match[1]}{as_logged}", text))
-    assert as_logged in kept.read_text()
-    code, _out, err = why(sought, str(kept))
-    assert code == 1
-    assert err == ["placement: the log does not contain the complete body of this request"]
-
-
-def test_a_query_is_found_without_the_access_log(log: Log, why: Any, tmp_path: Path) -> None:
-    sought = log.request(TOO_MUCH)
-    kept = tmp_path / "without-access.log"
-    lines = log.path.read_text().splitlines(keepends=True)
-    kept.write_text("".join(line for line in lines if "requestlog" not in line))
-    code, out, _err = why(sought, str(kept))
-    assert code == NEGATIVE
-    assert '{"groups": {"": {"resources": {"VCPU": 9}}}}' in out
-
-
-def test_a_long_body_is_that_of_the_log(log: Log, why: Any) -> None:
-    groups = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(100)}
-    code, out, _err = why(log.request(PATH, {"groups": groups}), str(log.path))
-    assert code == NEGATIVE
-    assert f"The request today: {json.dumps({'groups': groups})}" in out
 
 
 def test_an_empty_claim_is_negative_without_an_explanation(log: Log, why: Any) -> None:
@@ -212,14 +165,6 @@ def test_a_refused_search_has_its_reason_in_the_log(
     refused, access = out.splitlines()
     assert f" refused with {reason}" in refused
     assert f"status: {reason[:3]}" in access
-
-
-def test_a_refused_body_has_its_reason_in_the_log(log: Log, why: Any) -> None:
-    group = {"resources": {"VCPU": 1}, "required": ["CUSTOM_NONE"]}
-    code, out, err = why(log.request(PATH, {"groups": {"": group}}), str(log.path))
-    assert (code, err) == (NEGATIVE, [])
-    assert "refused with 400: " in out
-    assert "CUSTOM_NONE" in out
 
 
 def test_a_search_that_had_candidates_is_no_failure(log: Log, why: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from falcon_placement_client.commands import explanation
-from falcon_placement_client.commands.explanation import WIDEST, Terminal
+from falcon_placement_client.commands.explanation import Terminal
 from falcon_placement_client.query import parse_query
 from placement.candidates.trace import Refusal
 
@@ -76,49 +76,6 @@ EXPLANATION |= {
 }
 
 
-def test_a_single_group_that_no_host_serves_is_not_shown_as_a_whole() -> None:
-    one = {
-        **EXPLANATION,
-        "groups": {"": EXPLANATION["groups"][""]},
-        "together": [{"code": "collective_traits", "detail": "", "before": 0, "after": 0}],
-    }
-    assert "as a whole" not in told(one)
-    one["together"] = [{"code": "collective_traits", "detail": "", "before": 2, "after": 0}]
-    assert "Group as a whole" in told(one)
-
-
-def test_what_a_code_means_is_said_as_the_server_says_it() -> None:
-    """Also for unknown codes; without a meaning the code is shown."""
-    step = {"code": "new", "meaning": "something new", "detail": "", "before": 2, "after": 1}
-    bare = {"code": "newer", "detail": "", "before": 1, "after": 0}
-    text = told({**EXPLANATION, "groups": {"": [step, bare]}})
-    assert "-1  something new\n" in text
-    assert "-1  newer\n" in text
-
-
-def test_each_cause_has_a_line() -> None:
-    entry = {
-        "code": "max_unit",
-        "meaning": "the amount is above max_unit",
-        "group": "",
-        "detail": "96 VCPU asked, the largest max_unit is 64; "
-        "9 PCPU asked, the largest max_unit is 8",
-        "hosts": 1,
-        "examples": HOSTS[:1],
-    }
-    assert (
-        told({**EXPLANATION, "blocked": [entry]})
-        .partition("serve it\n")[2]
-        .startswith(
-            """\
-  1  96 VCPU asked, the largest max_unit is 64  [max_unit]
-     9 PCPU asked, the largest max_unit is 8
-     host0
-"""
-        )
-    )
-
-
 def test_an_explanation_shows_funnels_reasons_and_relaxations() -> None:
     assert told(EXPLANATION) == (
         """\
@@ -151,18 +108,6 @@ What would help
   12 hosts  with 48 VCPU
    1 host   without the trait CUSTOM_NET1 (group _NIC)"""
     )
-
-
-def test_without_remaining_hosts_combined_groups_are_not_reported() -> None:
-    steps = [{"code": "same_subtree", "detail": "_NUMA,_NIC", "before": 0, "after": 0}]
-    text = told({**EXPLANATION, "together": steps})
-    assert "root_required=COMPUTE_NODE\n  no host has a provider for each group\n" in text
-
-
-def test_no_line_is_wider_than_the_terminal() -> None:
-    for width in (40, 60, 80, 120):
-        text = told(EXPLANATION, Terminal(width))
-        assert max(map(len, text.splitlines())) <= max(width, 60), text
 
 
 def test_a_bound_on_work_is_reported() -> None:
@@ -245,22 +190,3 @@ def test_only_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in told(EXPLANATION, Terminal.of(io.StringIO()))
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in told(EXPLANATION, Terminal.of(_Tty("utf-8")))
-
-
-def test_a_terminal_without_blocks_gets_bars_of_another_character() -> None:
-    text = told(EXPLANATION, Terminal.of(_Tty("latin-1")))
-    assert "####" in text
-    assert "█" not in text
-
-
-def test_lines_are_not_wider_than_people_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "300")
-    assert Terminal.of(io.StringIO()).width == WIDEST
-    monkeypatch.setenv("COLUMNS", "72")
-    assert Terminal.of(io.StringIO()).width == 72
-
-
-def test_a_part_that_is_not_nothing_has_a_block() -> None:
-    assert Terminal().bar(1, 100_000, 10) == "█         "
-    assert Terminal().bar(0, 100_000, 10) == " " * 10
-    assert Terminal().bar(0, 0, 4) == "    "

@@ -78,23 +78,6 @@ def test_the_parts_of_a_request_are_told_apart(line: str, request_: tuple[object
     assert request_of(line) == (*request_, None)
 
 
-def test_the_number_of_candidates_is_that_of_a_search() -> None:
-    line = f"{MESSAGE}{NUMBERS} candidates: 7"
-    assert request_of(line) == REQUEST._replace(candidates=7)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        f'{START} [None {OWN} - -] slow: "GET /traits" took 2.000 s and 2 statements: other 2.0',
-        f"x INFO x [None {OWN} - -] no candidates for resources=VCPU:9: No host.",
-        "x ERROR x [-] unexpected error in GET /traits",
-    ],
-)
-def test_other_lines_have_no_request(line: str) -> None:
-    assert request_of(line) is None
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from falcon_placement_client.announced import PAGE, READS, Exchange, explained
-from falcon_placement_client.comparison import kind_of, read_log
+from falcon_placement_client.announced import PAGE, READS
+from falcon_placement_client.comparison import read_log
 from falcon_placement_client.responses import Request, ServerResponse, differences
 
 UUID = "5ca1ab1e-0000-4000-8000-00000000000a"
@@ -58,23 +58,6 @@ def test_reads_in_a_line(line: str, requests: list[Request]) -> None:
     assert list(read_log([line], [36, 39])) == requests
 
 
-@pytest.mark.parametrize(
-    ("target", "kind"),
-    [
-        ("/", "/"),
-        ("/resource_providers", "/resource_providers"),
-        ("/resource_providers?in_tree=a", "/resource_providers?in_tree"),
-        (f"/resource_providers/{UUID}/inventories/VCPU", "/resource_providers/{}/inventories/{}"),
-        ("/usages?user_id=&project_id=p", "/usages?project_id&user_id"),
-        ("/allocation_candidates?resources=VCPU:1&limit=9", "/allocation_candidates?limit"),
-        ("/allocation_candidates?resources1=VCPU:1", "/allocation_candidates"),
-    ],
-)
-def test_the_kind_of_a_request_has_no_names(target: str, kind: str) -> None:
-    path, _, query = target.partition("?")
-    assert kind_of(Request("GET", path, 39, query)) == kind
-
-
 def response(body: Any, status: int = 200, **headers: str) -> ServerResponse:
     always = {
         "content-type": "application/json",
@@ -100,23 +83,6 @@ def test_the_order_of_lists_and_what_proxies_add_do_not_differ() -> None:
     assert differences(LIST, one, other) == {}
 
 
-@pytest.mark.parametrize(
-    ("other", "aspects"),
-    [
-        (response({"traits": ["B"]}), {"body"}),
-        (response({"traits": ["A", "A"]}), {"body"}),
-        (response({"traits": ["A"]}, cache_control="no-cache"), {"cache"}),
-        (response({"traits": ["A"]}, last_modified="Thu"), {"modified"}),
-        (response({"traits": ["A"]}, openstack_api_version="placement 1.38"), {"version"}),
-        (response({"traits": ["A"]}, content_type="text/plain"), {"type"}),
-        (response({"traits": ["A"]}, vary="Accept-Encoding"), {"vary"}),
-        (response({"traits": ["A"]}, 201), {"status"}),
-    ],
-)
-def test_a_difference_has_its_aspect(other: ServerResponse, aspects: set[str]) -> None:
-    assert differences(LIST, response({"traits": ["A"]}), other).keys() == aspects
-
-
 def error(detail: str, code: str = "placement.undefined_code") -> ServerResponse:
     fields = {"status": 404, "title": "Not Found", "code": code, "detail": detail}
     return response({"errors": [{**fields, "request_id": "req-1"}]}, 404)
@@ -140,14 +106,6 @@ def test_candidates_of_a_limit_are_compared_by_their_number() -> None:
     assert differences(request, one, two).keys() == {"body"}
     unlimited = Request("GET", "/allocation_candidates", 39, "resources=VCPU:1")
     assert differences(unlimited, one, other).keys() == {"body"}
-
-
-def test_a_row_explains_only_its_aspects() -> None:
-    request = Request("GET", f"/resource_providers/{UUID}", 39)
-    ours, peer = response({"a": 1}, last_modified="Thu"), response({"a": 2})
-    found = differences(request, ours, peer)
-    rows, left = explained(READS, Exchange(request, ours, peer), found)
-    assert ([row.name for row in rows], left) == (["last-modified"], {"body": ({"a": 1}, {"a": 2})})
 
 
 def test_each_announced_difference_is_below_a_heading_of_its_page() -> None:

@@ -68,48 +68,6 @@ def test_numbered_groups_are_read_as_the_spec_writes_them() -> None:
     }
 
 
-def test_all_that_joins_groups_is_read() -> None:
-    request = request_of_flavor(
-        {
-            "resources_NIC:SRIOV_NET_VF": "1",
-            "required_NIC": "in:CUSTOM_NET1,CUSTOM_NET2",
-            "member_of_NIC": f"in:{A},{B}; !{C}",
-            "in_tree_NIC": A,
-            "subtree_NIC": B,
-            "trait_NUMA:HW_NUMA_ROOT": "required",
-            "same_subtree": "_NUMA,_NIC;_NIC,!_NUMA",
-            "isolate": "_NIC",
-            "root_required": "COMPUTE_STATUS_DISABLED;!CUSTOM_X",
-            "root_member_of": f"{A};{B}",
-            "resources:VCPU": 8,
-            "can_split": "VCPU",
-            "placement:tolerate": "CUSTOM_MAINTENANCE,CUSTOM_DEDICATED",
-        }
-    )
-    assert request == {
-        "groups": {
-            "_NIC": {
-                "resources": {"SRIOV_NET_VF": 1},
-                "required": [["CUSTOM_NET1", "CUSTOM_NET2"]],
-                "member_of": [[A, B]],
-                "not_member_of": [C],
-                "in_tree": A,
-                "subtree": B,
-            },
-            "_NUMA": {"required": ["HW_NUMA_ROOT"]},
-            "": {"resources": {"VCPU": 8}, "can_split": ["VCPU"]},
-        },
-        "same_subtree": [{"of": ["_NUMA", "_NIC"]}, {"of": ["_NIC"], "not": ["_NUMA"]}],
-        "isolate": ["_NIC"],
-        "tolerate": ["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"],
-        "root": {
-            "required": ["COMPUTE_STATUS_DISABLED"],
-            "forbidden": ["CUSTOM_X"],
-            "member_of": [A, B],
-        },
-    }
-
-
 def test_what_a_flavor_has_itself_gives_way_to_its_properties() -> None:
     flavor = {"vcpus": 4, "ram": 8192, "disk": 40, "resources:VCPU": 0, "resources:PCPU": 4}
     request = request_of_flavor(flavor)
@@ -353,28 +311,11 @@ ORDER = [
 ]
 
 
-def test_an_order_is_json_there_and_back() -> None:
-    flavor: dict[str, Any] = {"vcpus": 1, "placement:order": json.dumps(ORDER)}
-    request = request_of_flavor(flavor)
-    assert request == {"groups": {"": {"resources": {"VCPU": 1}}}, "order": ORDER}
-    assert flavor_of_request(request) == {
-        "resources:VCPU": "1",
-        "placement:order": json.dumps(ORDER),
-    }
-
-
 ALTERNATIVES = [
     {"groups": {"": {"resources": {"VGPU": 1}}, "_NIC": {"resources": {"SRIOV_NET_VF": 1}}}},
     {"groups": {"": {"resources": {"VCPU": 8}}}, "tolerate": ["CUSTOM_MAINTENANCE"]},
 ]
 FIRST = "placement:first_available"
-
-
-def test_alternatives_are_json_there_and_back() -> None:
-    body: Any = {"first_available": ALTERNATIVES, "order": ORDER}
-    flavor = flavor_of_request(body)
-    assert flavor == {FIRST: json.dumps(ALTERNATIVES), "placement:order": json.dumps(ORDER)}
-    assert body_of_flavor(flavor) == body
 
 
 def test_amounts_of_a_flavor_are_asked_for_by_each_alternative_that_does_not_state_them() -> None:
@@ -390,12 +331,6 @@ def test_amounts_of_a_flavor_are_asked_for_by_each_alternative_that_does_not_sta
         {"VCPU": 8, "MEMORY_MB": 512},
     ]
     assert body["first_available"][0]["groups"]["_NIC"] == ALTERNATIVES[0]["groups"]["_NIC"]  # type: ignore[index]
-
-
-def test_a_flavor_of_one_request_is_that_request() -> None:
-    assert body_of_flavor({"vcpus": 1}) == request_of_flavor({"vcpus": 1})
-    with pytest.raises(RequestError, match="the flavor makes several requests"):
-        request_of_flavor({FIRST: json.dumps(ALTERNATIVES)})
 
 
 @pytest.mark.parametrize(
