@@ -20,10 +20,8 @@ DB ?= sqlite:///$(CURDIR)/.run/placement.db
 unexport PYTHONDONTWRITEBYTECODE
 # Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
 ARGUMENTS ?=
-# Tests of what libraries do for the service: a sample of its statements and responses, and the rest.
-# The other tests of the sample in tests/db run on MariaDB.
-STATEMENTS := $(patsubst %,tests/db/test_%.py,connections lock_order pooled_connections prepared) \
-  tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
+# Tests of what libraries do for the service: its statements and responses, and the rest.
+STATEMENTS := tests/db tests/migrations tests/api/test_gabbits.py
 LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_page \
   openstack_commands policy request_log wsgi_stack) tests/cluster/test_metrics.py
 # Releases of OpenStack whose pins `make openstack` installs: files of requirements/openstack.
@@ -173,7 +171,7 @@ openstack-%: TESTS = $(VENV)/openstack-$*/bin/python -m pytest -W default
 openstack-%: $(VENV)/openstack-%/installed
 	PLACEMENT_ENGINE=sqlite $(TESTS) $(LIBRARIES) $(ARGUMENTS)
 	PLACEMENT_ENGINE=sqlite $(TESTS) -p tests.selection --selection=sample $(STATEMENTS) $(ARGUMENTS)
-	PLACEMENT_ENGINE=mariadb $(TESTS) -p tests.selection --selection=driver tests/db $(ARGUMENTS)
+	PLACEMENT_ENGINE=mariadb $(TESTS) -p tests.selection --selection=smoke $(STATEMENTS) $(ARGUMENTS)
 
 dist: $(INSTALLED) ## the files of a release, in dist: each commit leads to the same bytes
 	$(BIN)/python -m tests.supply.distributions dist

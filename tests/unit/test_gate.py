@@ -272,14 +272,3 @@ def test_the_hosted_gate_tests_each_engine_and_has_all_that_the_gate_switches_on
     switches = re.findall(r"\b(PLACEMENT_\w+)=(\S+)", (ROOT / ".ci" / "run").read_text())
     assert ",".join(engines) == dict(switches)["PLACEMENT_ENGINES"]
     assert matrix["env"].keys() == dict(switches).keys()
-
-
-def test_each_test_of_the_sample_runs_with_pins_of_openstack() -> None:
-    stated = re.search(r"^STATEMENTS := \$\(patsubst %,(\S+),(.*?)\)", MAKEFILE, re.MULTILINE)
-    assert stated
-    on_sqlite = {stated[1].replace("%", name) for name in stated[2].split()}
-    sample, driver = (
-        {name for rule in rules for name in rule.names() if name.startswith("tests/db/")}
-        for rules in (selection.SAMPLE, selection.DRIVER)
-    )
-    assert on_sqlite == sample - driver
