@@ -47,9 +47,7 @@ PROJECT = {"X-Auth-Token": "user:own"}
 CALLERS = {
     "admin": {**PROJECT, "X-Roles": "admin"},
     "service": {**PROJECT, "X-Roles": "service"},
-    "reader": {**PROJECT, "X-Roles": "reader"},
-    "member": {**PROJECT, "X-Roles": "member"},
-    "nobody": {**PROJECT, "X-Roles": ""},
+    "reader": {**PROJECT, "X-Roles": "reader,member"},
     "admin of the system": {
         **PROJECT,
         "X-Roles": "admin,service,reader",

@@ -140,7 +140,7 @@ def test_a_reset_names_the_databases_that_it_leaves(tmp_path: Path) -> None:
     assert other.exists()
 
 
-@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0])
+@pytest.mark.parametrize("seconds", [0.02, 0.3, 1.0, 2.5])
 def test_ctrl_c_at_any_time_is_quiet_and_leaves_no_process(demo: Demo, seconds: float) -> None:
     demo.start()
     time.sleep(seconds)

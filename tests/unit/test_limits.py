@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import tokenize
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ def sources(folder: str) -> Iterator[tuple[str, str]]:
             yield name, path.read_text()
 
 
+@functools.cache
 def code_lines(text: str) -> int:
     """Return the number of lines with code: no comments, docstrings and empty lines."""
     lines = set[int]()
