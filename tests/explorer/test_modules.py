@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from falcon_placement_client.errors import RequestError
 from falcon_placement_client.flavors import flavor_of_request
@@ -15,7 +16,8 @@ from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock, capacity, fits
-from tests.explorer.browser import Watch
+from tests.explorer.browser import watched
+from tests.explorer.cloud import Demo
 from tests.kit.engines import share
 from tests.unit.client.any_request import json_requests
 
@@ -24,9 +26,11 @@ EXAMPLES = settings(
 )
 
 
-@pytest.fixture
-def page(watch: Watch) -> Page:
-    return watch.open()
+@pytest.fixture(scope="module")
+def page(browser: Browser, demo: Demo) -> Iterator[Page]:
+    """A page that all tests share: they change nothing of it."""
+    with watched(browser, demo.url) as watch:
+        yield watch.open()
 
 
 def call(page: Page, module: str, function: str, *arguments: Any) -> Any:
