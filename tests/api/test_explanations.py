@@ -16,7 +16,7 @@ from placement.api.operations.candidates import MAX_LOGGED_BODY
 from placement.foresight.explanation import explained_hosts
 from placement.runtime import events
 from placement.runtime.events import Details, Event
-from tests.kit.cloud import aggregate_uuid, building, provider_uuid
+from tests.kit.cloud import building
 from tests.kit.service import Service, inventories
 
 PATH = "/allocation_candidates"
@@ -102,28 +102,6 @@ def test_an_answer_with_candidates_is_no_line(
     assert not said(caplog)
 
 
-def test_the_line_of_an_explained_answer_has_its_text(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, LOGGER):
-        answer = service.get(f"{TOO_MUCH}&explain=summary", "2.0")
-    (line,) = said(caplog)
-    assert line.endswith(answer["explanation"]["text"])
-    assert "With 8 VCPU, 1 host would serve." in line
-
-
-def test_the_end_of_a_search_before_its_start_is_reported(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, LOGGER):
-        service.get(f"{ASKED}&member_of={NOWHERE}&in_tree={NOWHERE}")
-    (line,) = said(caplog)
-    assert line.endswith(
-        f"No host can serve the request. There is no aggregate {NOWHERE}. "
-        f"There is no provider {NOWHERE}."
-    )
-
-
 def test_a_line_of_the_log_is_bounded_and_printable(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -135,43 +113,6 @@ def test_a_line_of_the_log_is_bounded_and_printable(
     assert line.isprintable()
     assert len(line) < MAX_LOGGED_BODY + 1000
     assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')
-
-
-NAMED = [
-    ("root_required=!COMPUTE_STATUS_DISABLED", "root_trait_forbidden", "COMPUTE_STATUS_DISABLED"),
-    ("root_required=HW_CPU_X86_AVX2", "root_trait_missing", "HW_CPU_X86_AVX2"),
-    ("required=HW_CPU_X86_AVX2", "trait_missing", "HW_CPU_X86_AVX2"),
-    ("required=!COMPUTE_STATUS_DISABLED", "trait_forbidden", "COMPUTE_STATUS_DISABLED"),
-    (f"root_member_of={aggregate_uuid(2)}", "root_aggregate", aggregate_uuid(2)),
-    (f"member_of={aggregate_uuid(2)}", "not_in_aggregate", aggregate_uuid(2)),
-    (f"member_of=!{aggregate_uuid(1)}", "in_forbidden_aggregate", aggregate_uuid(1)),
-    ("resources=VCPU:9", "max_unit", "9 VCPU (the largest is 8)"),
-    ("resources=VCPU:1,VGPU:1", "no_inventory", "VGPU"),
-]
-
-
-@pytest.mark.parametrize(("condition", "code", "words"), NAMED)
-def test_the_line_states_what_the_named_host_lacks(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, condition: str, code: str, words: str
-) -> None:
-    """The database rejects the only host that the request names, so the search reads none."""
-    with Service(tmp_path) as made:
-        with building(made.database.writer) as cloud:
-            cloud.add("other", {"VCPU": 8})
-            traits, aggregates = ["COMPUTE_STATUS_DISABLED"], [aggregate_uuid(1)]
-            cloud.add("named", {"VCPU": 8}, traits=traits, aggregates=aggregates)
-            cloud.add("away", {"VCPU": 8, "VGPU": 8}, aggregates=[aggregate_uuid(2)])
-        resources = "" if "resources" in condition else "resources=VCPU:1&"
-        query = f"{resources}{condition}&in_tree={provider_uuid(2)}"
-        with caplog.at_level(logging.INFO, LOGGER):
-            made.get(f"{PATH}?{query}", "2.0")
-    (record,) = [each for each in caplog.records if each.name == LOGGER]
-    text = record.getMessage().partition(": ")[2]
-    name = f"named ({provider_uuid(2)})"
-    assert text.startswith(f"The only host looked at cannot serve the request. Host {name} ")
-    assert words in text
-    assert "database" not in text
-    assert vars(record)["extra"]["counts"] == {code: 1}
 
 
 # -- codes and counts of empty responses ----------------------------------------------------------
@@ -205,22 +146,6 @@ def test_the_line_of_an_empty_answer_has_its_facts_as_fields(
         "counts": counts,
         "hosts": hosts,
     }
-
-
-def test_counts_of_the_line_are_those_of_the_explanation(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with Service(tmp_path) as made:
-        with building(made.database.writer) as cloud:
-            for number in range(3):
-                cloud.add(f"small{number}", {"VCPU": 8})
-            cloud.add("lone", {"MEMORY_MB": 8})
-        with caplog.at_level(logging.INFO, LOGGER):
-            explained = made.get(f"{TOO_MUCH}&explain=summary", "2.0")["explanation"]
-    (record,) = [each for each in caplog.records if each.name == LOGGER]
-    facts = vars(record)["extra"]
-    assert facts["counts"] == {each["code"]: each["hosts"] for each in explained["blocked"]}
-    assert (facts["code"], facts["hosts"]) == ("max_unit", 4)
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from gabbi.exception import GabbiFormatError
 
-from placement.api.history import HISTORY, LATEST
+from placement.api.history import LATEST
 from tests.api import gabbi_tables
-from tests.api.gabbi_tables import REQUEST_ID, VERSION_HEADER
+from tests.api.gabbi_tables import VERSION_HEADER
 
 P1 = "00000000-0000-0000-0000-000000000001"
 
@@ -43,49 +43,6 @@ def test_a_request_is_sent_in_each_version_of_its_table(tmp_path: Path) -> None:
     assert tests[2]["response_json_paths"] == {"$.uuid": P1, "$.name": "one"}
 
 
-def test_a_range_is_every_version_from_one_to_the_other(tmp_path: Path) -> None:
-    tests = load(tmp_path, "- the list: GET /x\n  1.0-$LATEST: 200\n")
-    assert [version(test) for test in tests] == [
-        f"placement {each}" for each in HISTORY if each <= LATEST
-    ]
-
-
-def test_an_answer_is_for_the_version_of_the_file(tmp_path: Path) -> None:
-    (test,) = load(tmp_path, "- a list: GET /x\n  answer: 200\n")
-    assert (test["name"], test["request_headers"]) == ("a list", {})
-
-
-@pytest.mark.parametrize(
-    ("answer", "stated", "members"),
-    [
-        ("404", "1.22", {"$.errors[0].`len`": 4}),
-        ("404", "1.23", {"$.errors[0].`len`": 5, "$.errors[0].code": "placement.undefined_code"}),
-        ("404 placement.x", "1.23", {"$.errors[0].`len`": 5, "$.errors[0].code": "placement.x"}),
-        ("[404, /no such/]", "1.0", {"$.errors[0].`len`": 4, "$.errors[0].detail": "/no such/"}),
-        (
-            "404",
-            "$BEYOND",
-            {
-                "$.errors[0].`len`": 6,
-                "$.errors[0].min_version": "1.0",
-                "$.errors[0].max_version": str(LATEST),
-            },
-        ),
-    ],
-)
-def test_of_an_error_all_is_checked_that_every_error_has(
-    tmp_path: Path, answer: str, stated: str, members: dict[str, Any]
-) -> None:
-    (test,) = load(tmp_path, f"- nothing: GET /x\n  {stated}: {answer}\n")
-    assert test["response_json_paths"] == {
-        "$.errors.`len`": 1,
-        "$.errors[0].status": 404,
-        "$.errors[0].title": "Not Found",
-        "$.errors[0].request_id": REQUEST_ID,
-        **members,
-    }
-
-
 def test_an_arc_is_taken_in_each_version_with_its_values(tmp_path: Path) -> None:
     text = """
 - each_version:
@@ -109,43 +66,6 @@ def test_an_arc_is_taken_in_each_version_with_its_values(tmp_path: Path) -> None
         {"at": "1.8", "generation": 2},
         {"at": "1.12", "generation": 3},
     ]
-
-
-def test_cases_are_arcs_of_one_version(tmp_path: Path) -> None:
-    text = """
-- each:
-    empty: {NAME: ''}
-    a number: {NAME: 1}
-  steps:
-  - refused: POST /x
-    data: {name: $NAME}
-    answer: 400
-"""
-    tests = load(tmp_path, text)
-    assert [(test["name"], test["data"]) for test in tests] == [
-        ("refused: empty", {"name": ""}),
-        ("refused: a number", {"name": 1}),
-    ]
-
-
-def test_a_case_may_be_the_query_and_have_one_value(tmp_path: Path) -> None:
-    text = """
-- each:
-    limit=0: /limit/
-    in_tree=$P1: /in_tree/
-  steps:
-  - refused: GET /x?$CASE
-    answer: [400, $VALUE]
-"""
-    tests = load(tmp_path, text)
-    assert [test["GET"] for test in tests] == ["/x?limit=0", f"/x?in_tree={P1}"]
-    details = [test["response_json_paths"]["$.errors[0].detail"] for test in tests]
-    assert details == ["/limit/", "/in_tree/"]
-
-
-def test_a_test_in_the_form_of_gabbi_is_left_alone(tmp_path: Path) -> None:
-    (test,) = load(tmp_path, "- name: plain\n  GET: /x?$RESPONSE['$.a']\n  status: 200\n")
-    assert test == {"name": "plain", "GET": "/x?$RESPONSE['$.a']", "status": 200}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import yaml
 from oslo_config import cfg
 
 from placement import config
-from placement.api.routes import ROUTES
 from placement.entry import generators
 from tests.kit.forked import Forked
 
@@ -41,16 +40,6 @@ def policy(tmp_path: Path) -> Path:
     return directory
 
 
-def test_a_sample_of_the_policy_has_every_rule_commented_out(tmp_path: Path) -> None:
-    code, out, err = run("oslopolicy-sample-generator", "--namespace", "placement", cwd=tmp_path)
-    assert code == 0, err
-    assert yaml.safe_load(out) is None
-    for route in ROUTES:
-        if route.rule:
-            assert f'#"{route.rule}": "rule:' in out
-            assert f"# {route.method}  {route.path}" in out
-
-
 @pytest.mark.parametrize("named", ["--config-file", "--config-dir", "environment"])
 def test_the_policy_in_force_is_the_defaults_and_the_file(
     tmp_path: Path, policy: Path, named: str
@@ -68,16 +57,6 @@ def test_the_policy_in_force_is_the_defaults_and_the_file(
     assert rules["placement:traits:list"] == "role:reader"
     assert rules["placement:traits:show"] == "rule:admin_or_service_api"
     assert rules.keys() == {rule.name for rule in generators.rules()}
-
-
-def test_a_directory_without_a_configuration_is_one_line(tmp_path: Path) -> None:
-    code, _out, err = run(
-        "oslopolicy-policy-generator", "--namespace", "placement",
-        cwd=tmp_path, OS_PLACEMENT_CONFIG_DIR=str(tmp_path),
-    )  # fmt: skip
-    assert code == 1
-    (line,) = err.splitlines()
-    assert "there is no file" in line
 
 
 def test_what_the_file_says_as_the_defaults_do_is_redundant(tmp_path: Path, policy: Path) -> None:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 import sqlalchemy as sa
 
-from placement.api.handler import MAX_TEXT
-from placement.api.history import LATEST
 from placement.api.operations import provider_shapes
-from placement.api.operations.provider_shapes import provider_texts
-from placement.api.shapes import View
 from placement.db import tables as t
-from placement.db.conditions import ProviderCondition
 from placement.db.statements import provider_list
 from placement.objects.provider_parts import Part
-from placement.objects.providers import Provider
 from tests.kit.cloud import Stock, aggregate_uuid, building, provider_uuid
-from tests.kit.engines import ENGINE
 from tests.kit.service import Service, claim
 
 HOSTS = 23
@@ -183,24 +175,6 @@ def test_a_page_of_consumers_follows_the_row_of_its_marker(service: Service) -> 
         rename(stored, consumer(3))
 
 
-def test_a_page_is_read_by_the_index_of_uuids(service: Service) -> None:
-    query = provider_list.page(ProviderCondition(), provider_uuid(3), 5)
-    sql = query.sql.params(query.params).compile(
-        service.database.reader, compile_kwargs={"literal_binds": True}
-    )
-    explain = "EXPLAIN QUERY PLAN" if ENGINE == "sqlite" else "EXPLAIN"
-    with service.database.read() as conn:
-        if ENGINE == "postgresql":
-            conn.exec_driver_sql("SET LOCAL enable_seqscan = off")  # the table is very small
-            conn.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-        rows = conn.exec_driver_sql(f"{explain} {sql}".replace("%%", "%"))
-        plan = "\n".join(str(row) for row in rows)
-    assert "uniq_resource_providers0uuid" in plan or "sqlite_autoindex_resource" in plan, plan
-    assert "filesort" not in plan
-    assert "Sort" not in plan
-    assert "TEMP B-TREE" not in plan
-
-
 VERSIONS = ["1.0", "1.1", "1.5", "1.6", "1.10", "1.11", "1.13", "1.14", "1.39", "2.0"]
 
 
@@ -253,28 +227,6 @@ def test_a_list_with_conditions_has_the_matching_providers_with_their_text(
     assert listed(service) == whole  # partly read
 
 
-def test_a_list_of_none_is_empty(tmp_path: Path) -> None:
-    with Service(tmp_path) as service:
-        for _ in range(2):
-            answer = service.expect(200, "GET", "/resource_providers")
-            assert answer.content == b'{"resource_providers":[]}'
-
-
-def test_a_list_that_would_not_be_kept_is_written_at_once(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def content() -> bytes:
-        service.restart()
-        return service.send("GET", "/resource_providers").content
-
-    kept, number = content(), len(listed(service))
-    monkeypatch.setattr(provider_shapes, "MAX_CACHED", number)
-    assert content() == kept
-    monkeypatch.setattr(provider_shapes, "provider_texts", None)  # not of each
-    monkeypatch.setattr(provider_shapes, "MAX_CACHED", number - 1)
-    assert content() == kept
-
-
 @pytest.mark.parametrize("together", [1, 4, HOSTS])
 @pytest.mark.parametrize(
     "query", ["", "limit=10", f"limit={HOSTS + len(RANDOM)}", "limit=12&include=traits,usages"]
@@ -290,13 +242,6 @@ def test_a_list_in_pieces_is_the_same_as_one_in_a_piece(
     assert orjson.dumps(orjson.loads(whole)) == whole
     monkeypatch.setattr(provider_shapes, "CHUNK_SIZE", together)
     assert content() == whole
-
-
-def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:
-    uuid, name, prefix = provider_uuid(1), "compute-1.rack-12.region-1.example.org", "/placement"
-    provider = Provider(uuid, name, 10**6, uuid, uuid, None, 1)
-    size = provider_texts([provider], View(LATEST, prefix))[1].size
-    assert MAX_TEXT / 2 < provider_shapes.MAX_CACHED * size <= MAX_TEXT
 
 
 def test_many_changed_providers_are_read_with_all_others(

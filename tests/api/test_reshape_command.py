@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +27,6 @@ from tests.kit.service import Service, claim
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "etc" / "reshape"
-MAX = 2**31 - 1
 LONG = "{name}-" + "x" * 187  # that a name may begin with, but not end with nine digits more
 
 # What a tree has: provider -> class -> total, and consumer -> provider -> class -> amount.
@@ -139,27 +137,6 @@ def test_virtual_gpus_move_to_a_child_for_each_card(lab: Laboratory) -> None:
     )
 
 
-def test_consumers_keep_owner_and_type_and_what_they_hold_elsewhere(lab: Laboratory) -> None:
-    def build(cloud: CloudBuilder) -> None:
-        gpu_hosts(cloud, 2)
-        cloud.add(
-            "disks", {"DISK_GB": 100}, traits=["MISC_SHARES_VIA_AGGREGATE"], aggregates=["a" * 32]
-        )
-
-    lab.build(build)
-    lab.claim(1, {1: {"VGPU": 2}, 2: {"VGPU": 1}, 3: {"DISK_GB": 10}}, kind="MIGRATION")
-    assert lab.reshape(CASES / "vgpu-to-children.yaml")[0] == 0
-    record = lab.service.get(f"/allocations/{consumer_uuid(1)}")
-    assert (record["project_id"], record["user_id"], record["consumer_type"]) == (
-        "p1",
-        "u1",
-        "MIGRATION",
-    )
-    assert sorted(lab.state()[1]["0001"]) in (
-        [["disks", f"gpu-1-gpu{a}", f"gpu-2-gpu{b}"] for a in (1, 2) for b in (1, 2)]
-    )
-
-
 def test_a_host_is_split_into_its_numa_nodes(lab: Laboratory) -> None:
     lab.build(
         lambda cloud: cloud.add(
@@ -195,23 +172,6 @@ def test_a_host_is_split_into_its_numa_nodes(lab: Laboratory) -> None:
         assert [name for name, each in providers.items() if "MEMORY_MB" in each] == nodes
         assert len(nodes) == 1
         assert ("SRIOV_NET_VF" in providers.get("numa-1-node2", {})) == (consumer == "0003")
-
-
-def test_a_custom_class_becomes_a_standard_one(lab: Laboratory) -> None:
-    def build(cloud: CloudBuilder) -> None:
-        host = cloud.add("fpga-1", {"VCPU": 8})
-        cloud.add("fpga-1-card", {"CUSTOM_FPGA": Stock(2, max_unit=1)}, parent=host)
-
-    lab.build(build)
-    lab.claim(1, {1: {"VCPU": 1}, 2: {"CUSTOM_FPGA": 1}})
-    lab.claim(2, {1: {"VCPU": 1}})
-    assert lab.reshape(CASES / "custom-to-standard.yaml")[0] == 0
-    stock, held = lab.state()
-    assert stock == {"fpga-1": {"VCPU": 8}, "fpga-1-card": {"FPGA": 2}}
-    assert held == {
-        "0001": {"fpga-1": {"VCPU": 1}, "fpga-1-card": {"FPGA": 1}},
-        "0002": {"fpga-1": {"VCPU": 1}},
-    }
 
 
 # A command at a prompt and what it prints: one indented block.
@@ -369,60 +329,6 @@ def test_wherever_it_is_killed_each_tree_is_old_or_new(lab: Laboratory, answered
     assert all(complete(lab)[root] != old[root] for root in old)
 
 
-HOSTS = 12
-WRITTEN = 4  # before the one in whose transaction it is killed
-
-# The command, which does not come to the end of this transaction.
-STOPS = f"""
-import signal, sys
-from placement.cli import main
-from placement.objects import reshape
-
-complete, written = reshape.reshape, []
-
-def stop(conn, command, **options):
-    complete(conn, command, **options)
-    written.append(1)
-    if len(written) > {WRITTEN}:
-        print("stopped", flush=True)
-        signal.pause()
-
-reshape.reshape = stop
-sys.exit(main())
-"""
-
-
-def test_killed_for_good_it_goes_on_where_it_was(lab: Laboratory) -> None:
-    lab.build(lambda cloud: gpu_hosts(cloud, HOSTS))
-    for number in range(1, HOSTS + 1):
-        lab.claim(number, {number: {"VGPU": 3}})
-    old = complete(lab)
-    command = [sys.executable, "-c", STOPS, "reshape", str(CASES / "vgpu-to-children.yaml")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert b"stopped\n" in iter(process.stdout.readline, b"")
-        process.kill()
-    trees = complete(lab)
-    moved = [root for root in trees if trees[root] != old[root]]
-    assert len(moved) == WRITTEN
-    for number in range(1, HOSTS + 1):
-        root = f"gpu-{number}"
-        stock, held = trees[root]
-        card = next((name for name in held[f"{number:04}"]), "")
-        if root in moved:
-            assert stock == {
-                root: {"VCPU": 64},
-                f"{root}-gpu1": {"VGPU": 4},
-                f"{root}-gpu2": {"VGPU": 4},
-            }
-            assert held == {f"{number:04}": {card: {"VGPU": 3}}}
-            assert card != root
-    code, out, _err = lab.reshape(CASES / "vgpu-to-children.yaml")
-    assert code == 0
-    assert out.splitlines()[-1].split()[0] == str(HOSTS - len(moved))
-    assert all(complete(lab)[root] != old[root] for root in old)
-
-
 @pytest.mark.parametrize(
     ("steps", "complaint"),
     [
@@ -486,34 +392,6 @@ def test_results_that_cannot_be_are_refused_by_provider_and_line(
     assert lab.service.dump() == before
 
 
-def test_divided_where_the_file_allows_it(lab: Laboratory) -> None:
-    lab.build(gpu_hosts)
-    lab.claim(1, {1: {"VGPU": 6}})
-    step = "- providers: {}\n  move: [VGPU]\n  to: [{child: '{name}-gpu{n}', count: 2}]\n"
-    assert lab.reshape(lab.write(f"steps:\n{step}"))[0] == 1
-    assert lab.reshape(lab.write(f"steps:\n{step}  split: true\n"))[0] == 0
-    held = lab.state()[1]["0001"]
-    assert sorted(each["VGPU"] for each in held.values()) == [2, 4]
-
-
-def test_a_child_that_is_there_gets_more(lab: Laboratory) -> None:
-    def build(cloud: CloudBuilder) -> None:
-        gpu_hosts(cloud)
-        cloud.add(
-            "gpu-1-a", {"VGPU": Stock(2, reserved=1, max_unit=8)}, parent=1, traits=["HW_NUMA_ROOT"]
-        )
-
-    lab.build(build)
-    lab.claim(1, {1: {"VGPU": 3}, 2: {"VGPU": 1}})
-    step = "- providers: {root: true}\n  move: [VGPU]\n  to: [{child: '{name}-a'}]\n"
-    assert lab.reshape(lab.write(f"steps:\n{step}"))[0] == 0
-    assert lab.state() == (
-        {"gpu-1": {"VCPU": 64}, "gpu-1-a": {"VGPU": 10}},
-        {"0001": {"gpu-1-a": {"VGPU": 4}}},
-    )
-    assert lab.traits("gpu-1-a") == ["HW_NUMA_ROOT"]
-
-
 def test_traits_are_given_to_the_providers_of_a_filter(lab: Laboratory) -> None:
     def build(cloud: CloudBuilder) -> None:
         gpu_hosts(cloud, 2)
@@ -557,14 +435,6 @@ def test_an_interruption_says_how_to_go_on(
     code, _out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
     assert code == 130
     assert err.endswith("interrupted; run it again to continue with the remaining trees\n")
-
-
-def test_a_database_that_is_not_there_is_one_line(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:////nowhere/placement.db")
-    code, out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
-    assert (code, out, err.count("\n")) == (1, "", 1)
 
 
 def test_an_invalid_file_is_reported_with_its_line(lab: Laboratory) -> None:

@@ -103,41 +103,6 @@ def test_a_sound_cloud_has_nothing_to_tell(service: Service, run: Run, tmp_path:
     assert run(*every, "-f", "value") == (0, "", "")
 
 
-def test_the_number_of_young_consumers_that_were_left_out_is_shown(
-    service: Service, run: Run, tmp_path: Path
-) -> None:
-    for number in (1, 2):
-        use(service, number, (FIRST, "VCPU", 1), project="p", user="u", kind="MIGRATION")
-    use(service, 3, (FIRST, "VCPU", 1), project="p", user="u", kind="INSTANCE")
-    listed = ("--owners", owners(tmp_path, provider_uuid(9)))
-    left_out = "consumers younger than 3,600 seconds were left out (--older-than).\n"
-    assert run(*listed) == (0, f"Nothing was found.\n3 {left_out}", "")
-    code, out, _err = run(*listed, "--consumer-type", "MIGRATION", "-f", "json")
-    assert (code, json.loads(out)["without-owner"]["left_out"]) == (0, 2)
-
-
-def test_the_types_of_consumers_that_were_left_out_are_shown(
-    service: Service, run: Run, tmp_path: Path
-) -> None:
-    """Nova claims with 1.36, which has no types."""
-    claimed = claim({FIRST: {"VCPU": 1}}, project="p", user="u")
-    del claimed["consumer_type"]
-    nova = consumer_uuid(1)
-    service.expect(204, "PUT", f"/allocations/{nova}", claimed, "1.36")
-    use(service, 2, (FIRST, "VCPU", 1), project="p", user="u", kind="MIGRATION")
-    listed = ("--owners", owners(tmp_path, provider_uuid(9)), "--older-than=-60")
-    note = "Consumers of other types were left out (--consumer-type): 1 MIGRATION, 1 unknown. "
-    code, out, _err = run(*listed, "--consumer-type", "INSTANCE")
-    assert code == 0
-    assert f"Nothing was found.\n{note}Nova states no type" in out
-    code, out, err = run(*listed, "--consumer-type", "INSTANCE", "-f", "json")
-    assert (code, err[: len(note)]) == (0, note)
-    assert json.loads(out)["without-owner"]["other_types"] == {"MIGRATION": 1, "unknown": 1}
-    code, out, _err = run(*listed, "--consumer-type", "unknown", "-f", "value")
-    assert code == 3
-    assert nova in out
-
-
 def test_inventories_over_capacity_are_listed_with_the_excess(service: Service, run: Run) -> None:
     use(service, 1, (FIRST, "VCPU", 6))
     shrink(service, FIRST, "VCPU", total=5, reserved=1)
@@ -279,15 +244,6 @@ def test_cards_that_serve_in_several_ways_are_listed(
     use(service, 4, (card, "PGPU", 1))
     out = run("--check", "exclusive", "-f", "value")[1]
     assert out == f"exclusive {card} child PGPU,VGPU CUSTOM_SLICE\n"
-
-
-@pytest.mark.parametrize("form", ["table", "value"])
-def test_a_name_forges_no_row(service: Service, run: Run, tmp_path: Path, form: str) -> None:
-    use(service, 1, (FIRST, "VCPU", 1), project="x\nwithout-owner \x1b[2J")
-    arguments = ("--owners", owners(tmp_path, FIRST), "--older-than=-60", "-f", form)
-    _code, out, _err = run("--check", "without-owner", *arguments)
-    assert "x\\nwithout-owner \\x1b[2J" in out
-    assert out.replace("\n", "").isprintable()
 
 
 def test_empty_projects_are_listed_and_not_wrong(service: Service, run: Run) -> None:

@@ -156,37 +156,6 @@ def test_a_connection_keeps_a_bounded_number_prepared(service: Service) -> None:
         assert prepared_by_server(conn) - before == prepared.MAX_PREPARED
 
 
-def test_a_text_that_was_forgotten_has_to_come_twice_again(service: Service) -> None:
-    texts = [
-        f"SELECT {turn} {' ' * prepared.MIN_LENGTH}" for turn in range(prepared.MAX_PREPARED + 1)
-    ]
-    with service.database.reader.connect() as conn:
-        for sql in (*texts, *texts):
-            execute(conn, sql, {})
-        assert list(calls(conn)) == texts[1:]
-        execute(conn, texts[0], {})
-        assert list(calls(conn)) == texts[1:]
-        execute(conn, texts[0], {})
-        assert list(calls(conn)) == [*texts[2:], texts[0]]
-
-
-def test_what_a_connection_has_seen_once_is_bounded(service: Service) -> None:
-    with service.database.reader.connect() as conn:
-        for turn in range(3 * prepared.MAX_SEEN):
-            execute(conn, f"SELECT {turn}", {})
-        assert len(conn.info[prepared.OPTION]._seen) <= prepared.MAX_SEEN
-        assert not calls(conn)
-
-
-def test_a_percent_sign_and_a_value_that_comes_twice_are_kept(service: Service) -> None:
-    sql = "SELECT %(b)s LIKE 'a%%', %(a)s, %(b)s, %(a)s IS NULL, '?', '%%s'"
-    with service.database.reader.connect() as conn:
-        for _ in range(3):
-            (row,) = execute(conn, sql, {"a": None, "b": "a'\\?%s"})
-            assert row == (1, None, "a'\\?%s", 1, "?", "%s")
-        assert list(calls(conn)) == [sql]
-
-
 def test_a_server_that_keeps_none_gets_the_texts(service: Service) -> None:
     with service.database.writer.connect() as conn:
         (limit,) = conn.exec_driver_sql("SELECT @@GLOBAL.max_prepared_stmt_count").one()
@@ -324,14 +293,6 @@ def test_what_the_server_has_forgotten_costs_no_answer(service: Service) -> None
                 conn.exec_driver_sql(f"DEALLOCATE PREPARE {call.split()[1]}")
     assert statuses(answers(service)) == expected
     assert count(service.database) == 0
-
-
-def test_a_column_that_gets_another_type_costs_no_answer(service: Service) -> None:
-    expected = statuses(answers(service))
-    with sa.create_engine(service.database.writer.url, poolclass=sa.NullPool).begin() as conn:
-        conn.exec_driver_sql("ALTER TABLE inventories MODIFY total BIGINT NOT NULL")
-        conn.exec_driver_sql("ALTER TABLE consumers MODIFY generation BIGINT NOT NULL DEFAULT 0")
-    assert statuses(answers(service)) == expected
 
 
 def test_the_limit_of_time_ends_prepared_statements_too(tmp_path: Path) -> None:

@@ -169,52 +169,6 @@ def test_a_claim_of_what_a_search_finds_takes_4_statements_more_than_the_search(
         service.check_used()
 
 
-def test_a_reshape_takes_as_many_statements_for_100_consumers_as_for_1(
-    services: list[CountedService], capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = []
-    for service in services:
-        # From here on project, user and type are known.
-        service.count("PUT", f"/allocations/{uuids.uuid4()}", claim({3: 1}, project="q"))
-        for count in (1, 100):
-            path = f"/resource_providers/{provider_uuid(3)}/inventories"
-            new_shape = service.count("GET", path)[1].json
-            new_shape["inventories"]["VCPU"] = {"total": 1000 + count, "max_unit": 1000}
-            consumers = {str(uuids.uuid4()): claim({3: 1}, project="q") for _ in range(count)}
-            body = {"inventories": {provider_uuid(3): new_shape}, "allocations": consumers}
-            found.append(service.count("POST", "/reshaper", body)[0])
-            service.check_used()
-    with capsys.disabled():
-        print(f"\nreshape: {found} statements with 1 and 100 consumers at {SIZES} hosts")
-    assert set(found) == {8}
-
-
-def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
-    services: list[CountedService], capsys: pytest.CaptureFixture[str]
-) -> None:
-    found: dict[str, list[int]] = {"new": [], "again": [], "none": []}
-    for service in services:
-        path = f"/resource_providers/{provider_uuid(5)}/aggregates"
-        for count in (1, 200):
-            ours = [uuids.uuid4() for _ in range(count)]
-            for what, spellings in (
-                ("new", [each.hex for each in ours]),
-                ("again", [str(each).upper() for each in ours]),
-                ("none", []),
-            ):
-                generation = service.count("GET", path)[1].json["resource_provider_generation"]
-                body = {"resource_provider_generation": generation, "aggregates": spellings}
-                number, answer = service.count("PUT", path, body)
-                found[what].append(number)
-                sent_first = [each.hex for each in ours] if spellings else []
-                assert answer.json["aggregates"] == sent_first
-    with capsys.disabled():
-        print(f"\naggregates: {found} statements with 1 and 200 at {SIZES} hosts")
-    assert all(len(set(numbers)) == 1 for numbers in found.values())
-    assert found["new"][0] == 6 + TEARS_VIEWS
-    assert found["again"][0] == 3 + TEARS_VIEWS
-
-
 CUSTOM, AGGREGATE = "CUSTOM_BUDGET", aggregate_uuid(1)
 
 
@@ -319,16 +273,6 @@ def test_reads_take_one_to_three_statements(
         service.restart()
     numbers = [service.count("GET", path)[0] for service in services]
     assert numbers == [budget] * 2
-
-
-def test_the_allocations_of_a_tree_take_two_statements(services: list[CountedService]) -> None:
-    for service in services:
-        consumer = str(uuids.uuid4())
-        service.count("PUT", f"/allocations/{consumer}", claim({3: 1}))
-        with counted(service.database) as statements:
-            path = f"/allocations?in_tree={provider_uuid(2)}"
-            assert consumer in service.get(path, version="2.0")["allocations"]
-        assert len(statements) == 2
 
 
 def test_a_list_is_one_statement_and_another_for_the_providers_of_changed_trees(

@@ -54,22 +54,6 @@ CYCLES: Mapping[str, Sequence[Transaction]] = {
     ],
 }
 
-FURTHER = {
-    "a lost update": ("G-single", at_once(({"x": 0}, {"x": 1}), ({"x": 0}, {"x": 1}))),
-    "a long fork": (
-        "G2-item",
-        at_once(
-            ({}, {"x": 1}), ({}, {"y": 1}), ({"x": 1, "y": 0}, {}), ({"x": 0, "y": 1}, {})
-        ),
-    ),
-    "a cycle through a version that is missing": (
-        "G-single", at_once(({}, {"x": 1, "y": 1}), ({}, {"x": 9}), ({"x": 5, "y": 0}, {}))
-    ),
-    "a cycle of three": (
-        "G1c", at_once(({"z": 1}, {"x": 1}), ({"x": 1}, {"y": 1}), ({"y": 1}, {"z": 1}))
-    ),
-}  # fmt: skip
-
 
 def names(history: Sequence[Transaction], *, real_time: bool) -> list[str]:
     return [each.partition(":")[0] for each in anomalies(history, real_time=real_time)]
@@ -80,19 +64,6 @@ def test_each_cycle_is_named(name: str) -> None:
     assert names(CYCLES[name], real_time=True) == [name]
     ignored = name.endswith("-realtime")
     assert names(CYCLES[name], real_time=False) == ([] if ignored else [name])
-
-
-@pytest.mark.parametrize("case", FURTHER)
-def test_known_cases_have_their_name(case: str) -> None:
-    name, history = FURTHER[case]
-    assert names(history, real_time=False) == [name]
-
-
-def test_a_message_names_the_transactions_and_their_registers() -> None:
-    (message,) = anomalies(CYCLES["G-single"], real_time=True)
-    assert message == "G-single: T1 -[rw y]-> T0 -[wr x]-> T1"
-    (message,) = anomalies(CYCLES["G-single-realtime"], real_time=True)
-    assert message == "G-single-realtime: T1 -[rw x]-> T0 -[rt]-> T1"
 
 
 def serial_history(source: random.Random, length: int) -> list[Transaction]:

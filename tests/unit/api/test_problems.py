@@ -10,9 +10,7 @@ import pytest
 
 from placement import errors
 from placement.api import problems
-from placement.api.history import LATEST, Microversion, v
-
-NEWER, OLDER = v("1.23"), v("1.22")
+from placement.api.history import LATEST, Microversion
 
 
 def descendants(kind: type[errors.PlacementError]) -> Iterator[type[errors.PlacementError]]:
@@ -77,68 +75,11 @@ def test_every_error_of_the_domain_has_one_status(kind: type[errors.PlacementErr
         assert issubclass(kind, errors.ConfigurationError), "no request may meet it"
 
 
-@pytest.mark.parametrize(
-    ("raised", "status", "title"),
-    [
-        (errors.NotFound("no such host"), 404, "Not Found"),
-        (errors.BadQuery("limit: 0"), 400, "Bad Request"),
-        (errors.Conflict("somebody was faster"), 409, "Conflict"),
-        (errors.Unavailable("later"), 503, "Service Unavailable"),
-        (problems.RequestRefused(413, "too much"), 413, "Content Too Large"),
-        (problems.RequestRefused(414, "too long"), 414, "URI Too Long"),
-    ],
-)
-def test_errors_have_one_envelope(
-    client: falcon.testing.TestClient, resource: Raising, raised: Exception, status: int, title: str
-) -> None:
-    resource.error = raised
-    found = error(client, status)
-    assert found.pop("code")
-    assert found == {
-        "status": status, "title": title, "detail": str(raised), "request_id": "req-1"
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("version", "code"),
-    [("1.39", "placement.undefined_code"), ("2.0", "placement.outcome_unknown")],
-)
-def test_answers_with_503_have_codes_of_their_own_since_the_second_line(
-    client: falcon.testing.TestClient, resource: Raising, stamp: Stamp, version: str, code: str
-) -> None:
-    stamp.version = v(version)
-    resource.error = errors.OutcomeUnknown()
-    assert error(client, 503)["code"] == code
-
-
-@pytest.mark.parametrize(("version", "has_code"), [(NEWER, True), (OLDER, False), (None, False)])
-def test_codes_are_returned_at_versions_that_have_them(
-    client: falcon.testing.TestClient,
-    resource: Raising,
-    stamp: Stamp,
-    version: Microversion | None,
-    has_code: bool,
-) -> None:
-    stamp.version = version
-    resource.error = errors.Conflict("somebody was faster")
-    assert ("code" in error(client, 409)) == has_code
-
-
 def test_a_long_detail_is_cut(client: falcon.testing.TestClient, resource: Raising) -> None:
     resource.error = errors.BadBody("x" * (problems.MAX_DETAIL + 1))
     assert error(client, 400)["detail"] == "x" * problems.MAX_DETAIL + "…"
     resource.error = errors.BadBody("x" * problems.MAX_DETAIL)
     assert error(client, 400)["detail"] == "x" * problems.MAX_DETAIL
-
-
-def test_a_refusal_has_headers_and_members_of_its_own(
-    client: falcon.testing.TestClient, resource: Raising
-) -> None:
-    resource.error = problems.RequestRefused(
-        406, "no such version", headers={"X-Max": "1.39"}, members={"max_version": "1.39"}
-    )
-    assert client.simulate_get("/there").headers["x-max"] == "1.39"
-    assert error(client, 406)["max_version"] == "1.39"
 
 
 @pytest.mark.parametrize(("seconds", "header"), [(3, "3"), (None, None)])
@@ -165,7 +106,3 @@ def test_an_unknown_error_is_internal_and_only_logged(
     (record,) = caplog.records
     assert record.exc_info is not None
     assert record.exc_info[1] is resource.error
-
-
-def test_what_falcon_refuses_has_the_same_envelope(client: falcon.testing.TestClient) -> None:
-    assert error(client, 404, "/nowhere")["detail"] == "No resource at /nowhere"

@@ -13,7 +13,6 @@ from placement.db.conditions import (
     ProviderCondition,
     RootCondition,
 )
-from placement.db.fragments import MAX_UNIT
 from placement.db.statement import Query
 from placement.db.statements import provider_list, roots, sharing
 from placement.vocabulary import ConditionKind, IdCondition
@@ -75,35 +74,3 @@ def test_the_parameters_contain_the_values_of_each_condition(name: str) -> None:
         # Every parameter of the statement has a value.
         stated = {bind.key for bind in compiled.binds.values() if bind.value is None}
         assert stated == query.params.keys()
-
-
-def test_sets_of_up_to_a_power_of_two_share_a_statement() -> None:
-    def queries(sizes: range) -> list[Query]:
-        aggregates = [frozenset(range(1, size + 1)) for size in sizes]
-        kind = ConditionKind.ANY_AGGREGATE
-        return [
-            provider_list.listed(ProviderCondition((IdCondition(kind, ids),))) for ids in aggregates
-        ]
-
-    assert len({id(query.sql) for query in queries(range(9, 17))}) == 1
-    assert len({id(query.sql) for query in queries(range(1, 1001))}) == 11
-    (param,) = queries(range(5, 6))[0].params.values()
-    assert param == [1, 2, 3, 4, 5, 5, 5, 5]
-
-
-def test_amounts_beyond_any_inventory_share_a_statement() -> None:
-    queries = [
-        provider_list.listed(ProviderCondition(resources=((1, amount),)))
-        for amount in (MAX_UNIT + 1, MAX_UNIT + 2, 10**100)
-    ]
-    assert len({id(query.sql) for query in queries}) == 1
-    assert "WHERE 0 = 1" in str(queries[0].sql.compile(dialect=DIALECT))
-
-
-def test_the_items_of_long_lists_are_part_of_the_text() -> None:
-    kind = ConditionKind.ANY_AGGREGATE
-    for size in (64, 65):
-        ids = IdCondition(kind, frozenset(range(size)))
-        sql = provider_list.listed(ProviderCondition((ids,))).sql
-        (slot,) = [bind for bind in sql.compile(dialect=DIALECT).binds.values() if bind.expanding]
-        assert slot.literal_execute == (size > 64)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from falcon_placement_client.drawing import draw
-from falcon_placement_client.drawing.cards import Card, CardKind, cards
+from falcon_placement_client.drawing.cards import cards
 from falcon_placement_client.drawing.layout import Box, arrange
 from falcon_placement_client.loader import Cloud, load_file
 from placement.cli import main
@@ -27,15 +27,6 @@ def cloud(tmp_path: Path, text: str) -> Cloud:
 
 def texts(picture: str) -> list[str]:
     return [each.text or "" for each in ElementTree.fromstring(picture).iter(f"{SVG}text")]
-
-
-def all_cards(roots: list[Card]) -> list[Card]:
-    waiting, seen = list(roots), []
-    while waiting:
-        card = waiting.pop()
-        seen.append(card)
-        waiting += card.children
-    return seen
 
 
 def unused() -> Cloud:
@@ -68,84 +59,6 @@ def test_the_layout_of_the_demonstration_cloud_has_no_overlaps(collapse: bool) -
             assert chip.y < box.height
 
 
-def test_every_provider_is_in_some_card() -> None:
-    demo = load_file(DEMO)
-    roots = cards(demo)
-    hosts = [name for card in roots for name in card.names]
-    assert hosts == [each.name for each in demo.providers if each.parent_uuid is None]
-    single = all_cards(cards(demo, collapse=False))
-    assert {card.names for card in single} == {(provider.name,) for provider in demo.providers}
-
-
-def test_equal_providers_are_one_card_and_others_are_not(tmp_path: Path) -> None:
-    roots = cards(
-        cloud(
-            tmp_path,
-            """\
-providers:
-- {name: "a{n}", count: 3, inventories: {VCPU: 8}, children: [{name: "a{n}-c"}]}
-- {name: b, inventories: {VCPU: 9}, children: [{name: b-c}]}
-- {name: c, inventories: {VCPU: 9}, children: [{name: c-c}, {name: c-d}]}
-- {name: d, inventories: {VCPU: 9}, traits: [CUSTOM_A]}
-""",
-        )
-    )
-    assert [card.names for card in roots] == [("a1", "a2", "a3"), ("b",), ("c",), ("d",)]
-    assert [child.names for child in roots[2].children] == [("c-c", "c-d")]
-
-
-def test_kinds_follow_from_traits_and_classes() -> None:
-    kinds = {card.names[0]: card.kind for card in all_cards(cards(load_file(DEMO)))}
-    assert kinds["storage-fast"] is CardKind.SHARING
-    assert kinds["compute-a01"] is CardKind.ROOT
-    assert kinds["numa-d01-node1"] is CardKind.NUMA
-    assert kinds["numa-d01-node1-nic"] is CardKind.NETWORK
-    assert kinds["numa-d01-node1-nic-pf1"] is CardKind.NETWORK
-    assert kinds["gpu-a01-card1"] is CardKind.DEVICE
-    assert kinds["fpga-d01-node2-fpga2"] is CardKind.DEVICE
-
-
-def test_sharing_providers_have_lines_to_what_they_serve() -> None:
-    picture = arrange(cards(unused()))
-    reaches = [
-        (link.start.card.names[0], link.end.card.names[0])
-        for link in picture.links
-        if link.number is not None
-    ]
-    assert sorted(reaches) == [
-        ("storage-bulk", "diskless-c01"),
-        ("storage-fast", "diskless-c01"),
-        ("storage-rack-b", "compute-b01"),
-        ("storage-rack-b", "windows-b01"),
-    ]
-    assert len(picture.links) - len(reaches) == sum(
-        len(card.children) for card in all_cards(cards(unused()))
-    )
-
-
-def test_amounts_and_their_notable_members_are_shown(tmp_path: Path) -> None:
-    picture = draw(
-        cloud(
-            tmp_path,
-            """\
-aggregates: {rack: 5ac00000-0000-4000-8000-00000000000a}
-providers:
-- name: host
-  inventories:
-    DISK_GB:
-      {total: 2000, reserved: 50, allocation_ratio: 1.5, min_unit: 2, max_unit: 100, step_size: 10}
-    VCPU: {total: 8, max_unit: 8}
-  traits: [HW_NUMA_ROOT]
-  aggregates: [rack, 5ac00000-0000-4000-8000-00000000000b]
-""",
-        )
-    )
-    assert texts(picture) == [
-        "root", "host", "DISK_GB", "2,000", "× 1.5, 50 reserved, min 2, max 100, step 10",
-        "VCPU", "8", "HW_NUMA_ROOT", "5ac00000", "rack",
-    ]  # fmt: skip
-
-
 def test_usage_is_a_bar_and_overuse_is_highlighted(tmp_path: Path) -> None:
     text = """\
 providers:
@@ -172,10 +85,6 @@ def test_names_with_any_content_are_text(tmp_path: Path) -> None:
     titles = [each.text for each in ElementTree.fromstring(picture).iter(f"{SVG}title")]
     assert titles[1] == f"<b>&\ufffd{'x' * 100}"
     assert [text[-1] for text in texts(picture)[1:]] == ["…", "…"]
-
-
-def test_a_cloud_without_providers_is_a_picture_too(tmp_path: Path) -> None:
-    assert texts(draw(cloud(tmp_path, "providers: []"))) == []
 
 
 def test_equal_clouds_give_equal_pictures_with_light_and_dark() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from placement import cli, config
+from placement import cli
 from placement.entry import console, status
 
 COMMANDS: dict[str, Any] = {"db": {"sync": {}, "check": {}}, "load": {}}
@@ -31,20 +30,6 @@ COMMANDS: dict[str, Any] = {"db": {"sync": {}, "check": {}}, "load": {}}
 )
 def test_the_command_that_was_meant_is_proposed(arguments: str, message: str | None) -> None:
     assert console.unknown_command(arguments.split(), COMMANDS) == message
-
-
-@pytest.mark.parametrize(
-    ("arguments", "ordered"),
-    [
-        ("db sync --config-dir d", "--config-dir d db sync"),
-        ("load x --config-file=f --yes", "--config-file=f load x --yes"),
-        ("--config-file a db sync --config-file b", "--config-file a --config-file b db sync"),
-        ("load -- --config-file x", "load -- --config-file x"),
-        ("load x", "load x"),
-    ],
-)
-def test_options_that_name_the_configuration_come_first(arguments: str, ordered: str) -> None:
-    assert console.configuration_first(arguments.split()) == ordered.split()
 
 
 @pytest.mark.parametrize(
@@ -75,19 +60,6 @@ def test_an_invalid_command_line_is_a_short_error_and_exit_code_2(
     assert code == console.USAGE
     assert error in lines[-1]
     assert len(lines) < 9
-
-
-def test_all_options_of_oslo_that_take_a_value_are_known() -> None:
-    conf = config.options()
-    config.parse(conf, [], files=[])
-    assert conf._oparser is not None
-    taking_values = {
-        name
-        for action in conf._oparser._actions
-        if action.nargs is None and action.default != argparse.SUPPRESS
-        for name in action.option_strings
-    }
-    assert {name for name in taking_values if name.startswith("--")} == console.OPTIONS_WITH_VALUE
 
 
 @pytest.mark.parametrize(
@@ -152,13 +124,6 @@ def test_a_file_that_cannot_be_used_is_no_warning_of_the_check_before_an_upgrade
     (tmp_path / "placement.conf").write_bytes(b"[placement_database]\n" + line + b"\n")
     assert status.main(["--config-dir", str(tmp_path), "upgrade", "check"]) == status.UNEXPECTED
     assert capsys.readouterr().err.splitlines()[-1].startswith("placement: a configuration file ")
-
-
-def test_a_directory_is_no_configuration_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["--config-file", str(tmp_path), "db", "version"]) == 1
-    assert capsys.readouterr().err == f"placement: cannot read {tmp_path}: Is a directory\n"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import dataclasses
 import uuid
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +13,8 @@ from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.loader import Cloud, CloudConsumer, lines, load_file
 from falcon_placement_client.loader.cloud import CloudSpreadGroup
 from falcon_placement_client.loader.expansion import provider_uuid
-from falcon_placement_client.loader.writing import MAX_NESTING
 from falcon_placement_client.provider_data import ProviderData
 from placement.vocabulary import MAX_INTEGER
-
-DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 
 amounts = st.integers(1, MAX_INTEGER)
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
@@ -123,24 +119,6 @@ def test_what_is_written_is_read_as_the_same_cloud(cloud: Cloud, tmp_path: Path)
     assert content(load_file(path)) == content(cloud)
 
 
-def test_a_tree_of_any_depth_can_be_written(tmp_path: Path) -> None:
-    providers: list[ProviderData] = []
-    for level in range(5 * MAX_NESTING):
-        parent = providers[-1].uuid if providers else None
-        name = f"level{level}"
-        providers.append(ProviderData(provider_uuid(name), name, parent))
-    cloud = Cloud("deep", tuple(providers))
-    path = write(cloud, tmp_path / "cloud.yaml")
-    assert content(load_file(path)) == content(cloud)
-    parents = [line.strip() for line in path.read_text().splitlines() if "parent:" in line]
-    assert parents == [f"parent: level{level}" for level in (20, 41, 62, 83)]
-
-
-def test_the_demonstration_cloud_comes_back_the_same(tmp_path: Path) -> None:
-    cloud = load_file(DEMO)
-    assert content(load_file(write(cloud, tmp_path / "cloud.yaml"))) == content(cloud)
-
-
 def test_a_file_reads_well() -> None:
     host = ProviderData(
         name="host",
@@ -181,12 +159,3 @@ consumers:
   allocations:
     host: {DISK_GB: 5, VCPU: 2}"""
     )
-
-
-@pytest.mark.parametrize("ratio", [0.0, 1e16, 3e38, 0.1])
-def test_a_ratio_keeps_its_value(tmp_path: Path, ratio: float) -> None:
-    record = InventoryRecord(1, allocation_ratio=ratio)
-    inventories = {"VCPU": record}
-    host = ProviderData(provider_uuid("a"), "a", None, inventories)
-    path = write(Cloud("x", (host,)), tmp_path / "cloud.yaml")
-    assert load_file(path).providers[0].inventory["VCPU"] == record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from placement import __version__, config
+from placement import config
 from placement.compat.prometheus import FILE_SIZE, AllocatedFile
 from placement.errors import ConfigurationError
 from placement.metrics import Metrics, directory, processes
@@ -92,23 +91,6 @@ def test_the_counts_of_processes_that_are_gone_are_kept_in_one_file(tmp_path: Pa
     database.dispose()
 
 
-def test_no_file_is_moved_during_a_read(tmp_path: Path) -> None:
-    counts = directory.use(str(tmp_path / "metrics"))
-    end(start(counts))
-    before = files(counts)
-    with directory.reading(counts):
-        directory.fold(counts)
-        assert files(counts) == before
-    directory.fold(counts)
-    assert files(counts) == {"counter_gone.db", "histogram_gone.db"}
-
-
-def test_readers_do_not_exclude_each_other(tmp_path: Path) -> None:
-    counts = directory.use(str(tmp_path))
-    with directory.reading(counts), (counts / "lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-
-
 def test_a_directory_that_cannot_be_one_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match=r"^\[metrics\] directory: .*file.*") as refusal:
@@ -183,22 +165,6 @@ def no_room(*_arguments: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_counts_that_cannot_be_added_stay_for_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = AllocatedFile(str(tmp_path / "counter_999999999.db"))
-    file.write_value("a", 3.0, 0.0)
-    file.close()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "posix_fallocate", no_room)
-        directory.fold(tmp_path)
-    assert (tmp_path / "counter_999999999.db").exists()
-    directory.fold(tmp_path)
-    assert {path.name for path in tmp_path.glob("*.db")} == {"counter_gone.db"}
-    sums = AllocatedFile.read_all_values_from_file(str(tmp_path / "counter_gone.db"))
-    assert [(key, value) for key, value, *_ in sums] == [("a", 3.0)]
-
-
 def process_samples(counts: Path) -> dict[str, set[int]]:
     """Which processes a metric of processes has a value for, by its name."""
     found: dict[str, set[int]] = {}
@@ -230,25 +196,6 @@ def test_values_of_a_process_equal_the_values_of_the_kernel(tmp_path: Path) -> N
         assert said["process_open_fds", label] == files
     finally:
         end(worker)
-
-
-def test_another_program_with_the_number_of_a_process_is_not_shown(tmp_path: Path) -> None:
-    worker = start(tmp_path, "stay")
-    try:
-        for path in tmp_path.glob("*.db"):
-            os.utime(path, (0, 0))  # long before the program started
-        assert process_samples(tmp_path) == {}
-    finally:
-        end(worker)
-
-
-def test_the_release_is_shown(tmp_path: Path) -> None:
-    _settings, database = make_database(tmp_path)
-    with kit.counting(tmp_path / "metrics", inventory_seconds=0) as metrics:
-        said = kit.samples(metrics.text(database))
-    database.dispose()
-    assert kit.of(said, "placement_build_info") == {f"version={__version__}": 1}
-    assert kit.of(said, "placement_taint_info") == {}
 
 
 def test_each_taint_of_the_service_is_shown(tmp_path: Path) -> None:

@@ -6,16 +6,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
-from placement.db import tables as t
-from placement.db.constructs import insert_unless_present, straight_join
 from placement.db.dialects import DIALECTS, Dialect, Role, dialect_named, dialect_of_url
 from placement.db.engine import Database
-from placement.db.json_rows import JsonRows
 from placement.db.pools import make_pool
 from placement.errors import ConfigurationError
 from tests.kit.builders import settings
@@ -61,11 +57,6 @@ def session(name: str, given: DatabaseSettings = SETTINGS, role: Role = Role.WRI
     connection = Recorder()
     dialect_named(name).open_session(connection, role, given)
     return connection.statements
-
-
-def compiled(statement: sa.ClauseElement, name: str) -> str:
-    dialect = sa.create_mock_engine(f"{name}://", print).dialect
-    return " ".join(str(statement.compile(dialect=dialect)).split())
 
 
 def test_every_name_is_that_of_one_dialect() -> None:
@@ -149,18 +140,6 @@ def test_mysql_gets_settings_in_sql_that_drivers_spell_differently(
     assert ("SET SESSION autocommit = 1" in session("mysql", role=role)) == commits
 
 
-def test_postgresql_keeps_its_session_by_a_commit() -> None:
-    assert session("postgresql", replace(SETTINGS, write_timeout=1.5)) == [
-        "SET lock_timeout = 1500",
-        "commit()",
-    ]
-
-
-@pytest.mark.parametrize(("name", "stored"), [("mariadb", 1.23457), ("sqlite", 1.23456789)])
-def test_a_float_is_what_the_column_gives_back(name: str, stored: float) -> None:
-    assert dialect_named(name).as_stored(1.23456789) == stored
-
-
 @pytest.fixture
 def migrating() -> Recorder:
     return Recorder()
@@ -194,47 +173,6 @@ def test_mysql_migrates_nothing_while_another_process_does(
     with pytest.raises(ConfigurationError, match="another process has been migrating"), lock:
         raise AssertionError
     assert [statement.split("(")[0] for statement in migrating.statements] == ["SELECT GET_LOCK"]
-
-
-def test_a_server_without_galera_is_asked_for_no_synchronisation(migrating: Recorder) -> None:
-    dialect_named("mysql").wait_for_replication(cast(Connection, migrating))
-    assert [statement.split()[0] for statement in migrating.statements] == ["SHOW"]
-
-
-@pytest.mark.parametrize(
-    ("name", "end"),
-    [
-        ("sqlite", "ON CONFLICT DO NOTHING"),
-        ("postgresql+psycopg", "ON CONFLICT DO NOTHING"),
-        ("mysql+pymysql", "ON DUPLICATE KEY UPDATE created_at = created_at"),
-        ("mariadb+pymysql", "ON DUPLICATE KEY UPDATE created_at = created_at"),
-    ],
-)
-def test_an_insert_leaves_out_what_is_there(name: str, end: str) -> None:
-    statement = insert_unless_present(t.traits).values([{"name": "A"}])
-    assert compiled(statement, name).endswith(end)
-
-
-@pytest.mark.parametrize(
-    ("name", "begins"),
-    [
-        ("sqlite", "SELECT traits"),
-        ("postgresql+psycopg", "SELECT traits"),
-        ("mysql+pymysql", "SELECT STRAIGHT_JOIN traits"),
-        ("mariadb+pymysql", "SELECT STRAIGHT_JOIN traits"),
-    ],
-)
-def test_tables_are_joined_as_they_are_written(name: str, begins: str) -> None:
-    assert compiled(straight_join(sa.select(t.traits.c.id)), name).startswith(begins)
-
-
-def test_rows_are_made_to_json_by_each_engine() -> None:
-    rows: sa.ClauseElement = JsonRows(t.traits.c.id, t.traits.c.name)
-    assert compiled(rows, "sqlite") == "json_group_array(json_array(traits.id, traits.name))"
-    assert compiled(rows, "postgresql+psycopg").startswith("CAST(json_agg(json_build_array(")
-    mysql = compiled(rows, "mysql+pymysql")
-    assert "IFNULL(traits.id, 'null')" in mysql
-    assert "JSON_QUOTE(traits.name)" in mysql
 
 
 def test_a_driver_that_does_not_end_its_reads_is_refused() -> None:
