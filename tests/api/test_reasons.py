@@ -88,8 +88,8 @@ def test_the_log_line_of_an_empty_response_names_the_full_pool(
     with caplog.at_level(logging.INFO, "placement.api.operations.candidates"):
         service.get(f"{CANDIDATES}?{query}", version)
     (line,) = [each for each in caplog.messages if "no candidates" in each]
-    assert "(10 DISK_GB free)" in line
-    assert "for 20 DISK_GB for group _disk" in line
+    assert "(the most is 10 on the sharing provider " in line
+    assert "for group _disk" in line
     assert "no inventory of DISK_GB" not in line
 
 
@@ -109,7 +109,7 @@ def test_a_drain_names_the_full_pool(service: Service) -> None:
     found = service.expect(200, "POST", "/simulations", changes, "2.0").json
     (unplaceable,) = found["unplaceable"]
     assert unplaceable["code"] == "capacity"
-    assert "(10 DISK_GB free)" in unplaceable["text"]
+    assert "(the most is 10 on the sharing provider " in unplaceable["text"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from placement.candidates.trees.scan import Scan
 from placement.foresight.explanation import Explanation, explain
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
-from tests.properties.explained_texts import check_text
+from tests.properties.explained_texts import check_amounts, check_text
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.test_candidates import any_tuning
@@ -148,7 +148,7 @@ def check(world: oracle.World, query: oracle.Query, explanation: Explanation) ->
         if each.to is None
     ]
     assert ranks == sorted(ranks)
-    return check_text(world, query, explanation)
+    return check_text(world, query, explanation) + check_amounts(world, query, explanation.text)
 
 
 def check_reductions(world: oracle.World, query: oracle.Query, explanation: Explanation) -> None:

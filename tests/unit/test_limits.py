@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 29739,
+    "placement": 28912,
     "placement/api": 5965,
     "placement/candidates": 4795,
     "placement/db": 5289,
-    "placement/foresight": 4579,
+    "placement/foresight": 3752,
     "placement/objects": 3829,
     "placement/operate": 802,
     "falcon_placement_client": 8717,
-    "tests": 50006,
+    "tests": 49779,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)

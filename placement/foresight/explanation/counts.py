@@ -1,16 +1,14 @@
 """The totals of an explanation. Their size does not depend on the number of hosts."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from placement.candidates.model import Pool
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER, Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
-from placement.foresight.explanation.features import FeatureCounts
 from placement.foresight.explanation.fit import Fit
-from placement.foresight.explanation.gains import ChangeCounts
 from placement.foresight.explanation.named_hosts import NamedHosts
 from placement.foresight.explanation.rejected_hosts import (
     MAX_EXAMPLES,
@@ -19,7 +17,6 @@ from placement.foresight.explanation.rejected_hosts import (
     Tally,
 )
 from placement.foresight.explanation.value import Blocked, Step
-from placement.foresight.explanation.words import sentences
 from placement.foresight.explanation.words.facts import Names
 from placement.foresight.explanation.words.phrases import values_of
 from placement.foresight.explanation.words.sentences import Words
@@ -34,8 +31,7 @@ MAX_TALLIES = 10_000
 class HostCounts:
     """Counts hosts by result, code and cause."""
 
-    def __init__(self, plan: ExplainedPlan, changes: ChangeCounts) -> None:
-        """Count nothing yet; `changes` counts the hosts that changes of the request would add."""
+    def __init__(self, plan: ExplainedPlan) -> None:
         # Number of evaluated hosts.
         self.looked = 0
         # Number of hosts that can serve the request.
@@ -43,8 +39,7 @@ class HostCounts:
         # Number of evaluated trees that only share, and of those that can serve the request.
         self.sharing_trees = self.serving_trees = 0
         self._plan = plan
-        self._changes = changes
-        # The rejected hosts that the text mentions apart.
+        # The rejected hosts in trees that the request names.
         self._named = NamedHosts(plan)
         # The hosts of each fit.
         self._tallies: dict[Fit, Tally] = {}
@@ -54,8 +49,6 @@ class HostCounts:
         self._rejected: dict[Key, RejectedHosts] = {}
         # The same for the rejections that the text states.
         self._stated: dict[Key, RejectedHosts] = {}
-        # The hosts by the properties that they do not have.
-        self._features = FeatureCounts(plan)
         # States the reasons, with the names of providers once these are known.
         self._words = Words(plan, {})
 
@@ -67,8 +60,8 @@ class HostCounts:
         """
         tally = self._tallies.get(fit)
         if tally is None:
-            tally = Tally(fit)
-            _ = fit.gains  # evaluated now, as long as work is left
+            others = [] if fit.stated is fit.rejections else fit.stated
+            tally = Tally(fit, [*fit.rejections, *others])
             if len(self._tallies) >= MAX_TALLIES:
                 self._fold()
             self._tallies[fit] = tally
@@ -79,7 +72,7 @@ class HostCounts:
         self.looked += 1
         tally.hosts += 1
         if tally.fit.rejections:
-            self._named.add(pool, tally)
+            self._named.add(pool, tally.fit)
             if len(tally.examples) < MAX_EXAMPLES:
                 tally.examples.append(pool.root)
 
@@ -97,37 +90,24 @@ class HostCounts:
 
     def _count(self, tally: Tally) -> None:
         fit = tally.fit
-        self._features.add(fit, tally.hosts)
-        self._changes.add(tally)
         if not fit.rejections:
             self.served += tally.hosts
             return
         self._steps.add(fit, tally.hosts)
         _add(self._rejected, tally, fit.rejections)
-        # The values of clauses are those of the hosts that the clauses count.
-        if tally.hosts > tally.mentioned_apart:
-            _add(self._stated, tally, tally.stated)
+        _add(self._stated, tally, fit.stated)
 
     # -- results -------------------------------------------------------------------------------
 
-    def end(self, *, details: bool) -> Collection[str]:
-        """Compute the totals, and return the UUIDs of providers whose names the text contains.
-
-        Args:
-            details: Whether to include those whose names only the details of steps contain.
-        """
+    def end(self) -> set[str]:
+        """Compute the totals, and return the UUIDs of providers whose names the text contains."""
         self._fold()
-        steps = [*self._stated.values(), *(self._rejected.values() if details else ())]
-        return set(self._named.uuids).union(*(rejected.uuids for rejected in steps))
+        steps = [*self._stated.values(), *self._rejected.values()]
+        return self._named.uuids.union(*(rejected.uuids for rejected in steps))
 
     def name(self, names: Names) -> None:
         """Set the names of providers, which replace their UUIDs in the text."""
         self._words = Words(self._plan, names)
-
-    def conflict(self) -> str:
-        """Return a sentence about two properties that no host has together, or an empty text."""
-        conflict = self._features.conflict()
-        return "" if conflict is None else sentences.conflict(*conflict)
 
     def by_code(self) -> Mapping[Refusal, int]:
         """Return the number of rejected hosts by code, most hosts first."""
@@ -159,19 +139,15 @@ class HostCounts:
             for (code, group), hosts in _sorted(self._rejected)
         ]
 
-    def reasons(self, conflict: str) -> Sequence[str]:
-        """Return sentences about the reasons why hosts are rejected.
-
-        Args:
-            conflict: A sentence about two properties that no host has together, or empty.
-        """
-        if conflict and not self._named.are_named:
-            return [conflict]
-        stated: list[tuple[Refusal, CauseHosts]] = []
-        for (code, _group), rejected in _sorted(self._stated):
-            stated += [(code, each) for each in rejected.by_causes(apart=False)]
-        named = self._named.clauses(self._words, others=bool(stated))
-        text = "; ".join([*named, *self._words.clauses(stated)])
+    def reasons(self) -> Sequence[str]:
+        """Return a sentence about the reasons why hosts are rejected."""
+        clauses = self._named.clauses(self._words, self.looked - self.served)
+        if not clauses:
+            stated: list[tuple[Refusal, CauseHosts]] = []
+            for (code, _group), rejected in _sorted(self._stated):
+                stated += [(code, each) for each in rejected.by_causes()]
+            clauses = self._words.clauses(stated)
+        text = "; ".join(clauses)
         return [f"{text[0].upper()}{text[1:]}."] if text else []
 
 

@@ -6,7 +6,6 @@ windows of roots. It uses the same cache and evaluates the same conditions as a 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -16,6 +15,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.search.result import SearchResult
 from placement.candidates.stats import Trace
 from placement.candidates.terms import PlaceTerm, of_kind
+from placement.candidates.trace import Refusal
 from placement.candidates.trees.inventories import read_names
 from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import AnchorReader, Scan
@@ -28,10 +28,9 @@ from placement.foresight.explanation.counts import HostCounts
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fit import Fit
 from placement.foresight.explanation.fits import Fits
-from placement.foresight.explanation.gains import ChangeCounts, SplitGains
 from placement.foresight.explanation.named_hosts import SingleHosts
-from placement.foresight.explanation.smaller_amounts import Key, SmallerAmounts
-from placement.foresight.explanation.value import Explanation, Hosts, Reasons, Relaxed
+from placement.foresight.explanation.relaxations import NONE_HELPS, Helping, Relaxations
+from placement.foresight.explanation.value import Explanation, Hosts, Reasons
 from placement.foresight.explanation.words import sentences
 from placement.foresight.explanation.words.facts import Names
 from placement.runtime import deadline
@@ -41,16 +40,6 @@ MAX_REFUSED = 500
 
 # Returns the names of providers, given by UUID.
 ReadNames = Callable[[Sequence[str]], Names]
-
-
-class EqualHosts(NamedTuple):
-    """What was found on hosts that are equal except for names."""
-
-    fit: Fit
-    # Smaller amounts with which they would serve the request.
-    amounts: Sequence[tuple[Key, int]]
-    # The classes of which several providers together have enough.
-    short_classes: tuple[str, ...]
 
 
 class ExplainedHosts:
@@ -77,17 +66,10 @@ class ExplainedHosts:
         self._plan = ExplainedPlan(request, budget.spend, relaxes=relaxes)
         # The results of the hosts.
         self._fits = Fits(self._plan, budget, max_steps)
-        solver = self._fits.solver
-        # The hosts that changes of the request would add.
-        self._changes = ChangeCounts(solver)
         # The numbers of hosts.
-        self._counts = HostCounts(self._plan, self._changes)
-        # The smaller amounts that would help.
-        self._amounts = SmallerAmounts(solver)
-        # The hosts that would serve amounts in parts.
-        self._splits = SplitGains(solver)
-        # Whether to find changes.
-        self._relaxes = relaxes
+        self._counts = HostCounts(self._plan)
+        # The changes of the request that would help, or None.
+        self._changes = Relaxations(self._plan, budget, max_steps) if relaxes else None
 
     def add(
         self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
@@ -100,39 +82,33 @@ class ExplainedHosts:
                 because they may be the reason.
             single_hosts: Collects the explanations of single hosts, or None.
         """
-        known: dict[Hashable, EqualHosts] = {}
+        counts, changes = self._counts, self._changes
+        # Key of equal hosts -> their result, and the changes that would help.
+        known: dict[Hashable, tuple[Fit, Helping]] = {}
         try:
             for tree in trees:
                 pool = pools.pool(tree)
                 if tree.is_pool:
-                    self._counts.add_sharing(self._counts.tally(self._fits.of(pool)))
+                    counts.add_sharing(counts.tally(self._fits.of(pool)))
                     continue
                 # A split depends on the order of the UUIDs.
                 key = pool.root if self._plan.splittable else self._plan.host_key(pool)
                 equal = known.get(key)
                 if equal is None:
-                    equal = known[key] = self._evaluate(pool)
+                    fit = self._fits.of(pool)
+                    self._count(pool, fit, is_first=True)
+                    helping = NONE_HELPS if changes is None else changes.find(pool, fit)
+                    known[key] = fit, helping
                 else:
+                    fit, helping = equal
                     self._budget.spend(COST_PER_STEP)
-                    self._count(pool, equal.fit)
+                    self._count(pool, fit)
                 if single_hosts is not None:
-                    single_hosts.add(pool, equal.fit.rejections)
-                if self._relaxes:
-                    self._changes.add_tolerant(tree, pool, equal.fit, pools)
-                    self._amounts.add(equal.amounts)
-                    if equal.short_classes:
-                        self._splits.add(pool, equal.short_classes)
+                    single_hosts.add(pool, fit.rejections)
+                if changes is not None:
+                    changes.add(tree, pool, fit, helping, pools)
         except BudgetSpentError:
             self.spent = True
-
-    def _evaluate(self, pool: Pool) -> EqualHosts:
-        """Evaluate and count the first of equal hosts."""
-        fit = self._fits.of(pool)
-        self._count(pool, fit, is_first=True)
-        if not self._relaxes:
-            return EqualHosts(fit, (), ())
-        amounts = self._amounts.find(pool, fit)
-        return EqualHosts(fit, amounts, self._splits.short_classes(pool, fit))
 
     def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
         """Count a host. The inventories of equal hosts are measured once for each tally."""
@@ -143,7 +119,7 @@ class ExplainedHosts:
 
     def explanation(self, total: int, names: ReadNames) -> Explanation:
         """Return the explanation of the hosts so far. For the arguments, see `reasons`."""
-        reasons, counts = self.reasons(total, names, details=True), self._counts
+        reasons, counts = self.reasons(total, names), self._counts
         return Explanation(
             reasons.hosts,
             reasons.counts,
@@ -151,49 +127,37 @@ class ExplainedHosts:
             counts.groups(),
             counts.together(),
             counts.blocked(),
-            self._relaxations(),
+            [] if self._changes is None else self._changes.relaxed(counts.served),
         )
 
-    def _relaxations(self) -> Sequence[Relaxed]:
-        return [*self._changes.relaxed(self._counts.served), *self._amounts.relaxed()]
-
-    def reasons(self, total: int | None, names: ReadNames, *, details: bool = False) -> Reasons:
+    def reasons(self, total: int | None, names: ReadNames) -> Reasons:
         """Return the reasons for which the hosts so far are rejected.
 
         Args:
             total: The number of all trees, or None if it is unknown.
             names: Returns the names of the providers that the text contains.
-            details: Whether to read the names for the details of an explanation as well.
         """
-        counts, changes, amounts = self._counts, self._changes, self._amounts
-        uuids = counts.end(details=details)
+        counts, changes = self._counts, self._changes
+        uuids = counts.end()
         if uuids:
             counts.name(names(sorted(uuids)))
-        undecided = amounts.undecided and not amounts.served
-        undecided |= self.spent or changes.undecided > 0
+        by_code = counts.by_code()
+        undecided = self.spent or Refusal.BUDGET in by_code
+        undecided |= changes is not None and changes.undecided
         every = None if total is None else total - counts.sharing_trees
-        complete = counts.looked == every and not undecided
         hosts = Hosts(
             every,
             counts.looked,
             counts.served,
-            complete,
+            counts.looked == every and not undecided,
             counts.sharing_trees,
             counts.serving_trees,
         )
-        suggested = self._relaxations()
-        if complete and not suggested:
-            suggested = changes.relaxed_with_taint(counts.served)
-        conflict = counts.conflict() if complete else ""
-        several = len(self._plan.groups) > 1
-        advice = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
-        if not self.spent and not hosts.served:
-            advice = [*advice, *changes.suggestions(), *self._splits.sentences()]
+        advice = [] if changes is None else changes.sentences(counts.served)
         # If a name does not exist, this is the reason for every host.
         missing = sentences.nonexistent([*self._plan.root_terms, *self._plan.stated])
-        reasons = missing or counts.reasons(conflict)
-        text = " ".join([sentences.outcome(hosts), *reasons, *advice])
-        return Reasons(hosts, counts.by_code(), text)
+        text = " ".join([sentences.outcome(hosts), *(missing or counts.reasons()), *advice])
+        return Reasons(hosts, by_code, text)
 
 
 def explain(

@@ -20,22 +20,19 @@ class Fits:
     masks contain all conditions on single providers that the providers of a host fail.
     """
 
-    def __init__(
-        self, plan: ExplainedPlan, budget: Budget, max_steps: int, *, with_sums: bool = True
-    ) -> None:
+    def __init__(self, plan: ExplainedPlan, budget: Budget, max_steps: int) -> None:
         """Prepare a request.
 
         Args:
             plan: The plan of the request.
             budget: The limit on work.
             max_steps: The work of which each host may use a share, in steps.
-            with_sums: Whether the causes of sums that do not fit matter.
         """
         self.plan = plan
         # Decides whether a host can be served.
         self.solver = Solver(plan, budget, max_steps)
         # Finds why groups cannot be served together.
-        self._causes = JointCauses(self.solver, with_sums=with_sums)
+        self._causes = JointCauses(self.solver)
         self._budget = budget
         # Class of hosts -> their fit.
         self._fits: dict[Hashable, Fit] = {}
@@ -50,11 +47,10 @@ class Fits:
         self._budget.spend(COST_PER_RESULT + size * plan.provider_cost)
         root, masks = plan.root_mask(pool), plan.masks(pool)
         key: Hashable = root, masks, len(pool.reached)
-        if root & (root - 1):  # only the features of the host matter as well
-            requirements = zip(plan.requirements, masks, strict=True)
-            key = root, tuple([each.failed_by_all(mask, pool.local) for each, mask in requirements])
+        if root & (root - 1):  # no other term matters
+            key = root
         elif plan.is_joined:
-            key = key, plan.signature(pool), self._causes.key(pool)
+            key = key, plan.signature(pool)
         fit = self._fits.get(key)
         if fit is None:
             self._budget.spend(

@@ -1,22 +1,20 @@
 """Single hosts: those that the text mentions apart, and those of the response."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import Member, Pool
 from placement.candidates.request import CandidateRequest
-from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
 from placement.candidates.terms.amounts import Amount, has_near
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.inventories import read_inventories
 from placement.foresight.explanation.causes import Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
-from placement.foresight.explanation.rejected_hosts import RejectedHosts, Tally
+from placement.foresight.explanation.fit import Fit
+from placement.foresight.explanation.rejected_hosts import RejectedHosts
 from placement.foresight.explanation.value import UnservedHost
 from placement.foresight.explanation.words.phrases import are
 from placement.foresight.explanation.words.sentences import Words
@@ -31,95 +29,49 @@ MAX_HOSTS = 100
 ALLOWS = {**dict(STOCK_CONDITIONS), Refusal.CAPACITY: has_near}
 
 
-class _NamedHost(NamedTuple):
-    """A host in a tree that the request names, and the reason why it is not served."""
-
-    # UUID of the host.
-    uuid: str
-    # The code at which it is rejected.
-    code: Refusal
-    # The causes for this host alone.
-    rejected: RejectedHosts
-    # The terms that name its tree.
-    own: Collection[StatedTerm]
-    # Whether it also has a taint, which the causes do not state.
-    tainted: bool
-
-
 class NamedHosts:
-    """Rejected hosts that the text mentions apart from other hosts."""
+    """The rejected hosts in the trees that a request names, which the text states one by one."""
 
     def __init__(self, plan: ExplainedPlan) -> None:
         # The terms that name a tree or subtree.
-        self._places = plan.places
-        # Terms for trees and aggregates -> number of hosts that have no provider in them.
-        self._outside: Counter[tuple[StatedTerm, ...]] = Counter()
-        # The hosts in the trees that the request names.
-        self._named: list[_NamedHost] = []
+        self._places = plan.places.values()
+        # UUID of each host -> its reasons: the root, and what rejects the host apart from the root.
+        self._hosts: dict[str, list[tuple[Refusal, RejectedHosts]]] = {}
 
-    def add(self, pool: Pool, tally: Tally) -> None:
-        """Count a rejected host of a tally if the text mentions it apart."""
-        own: list[StatedTerm] = []
-        if self._places and pool.anchor is not None:
-            own = [stated for stated, t in self._places.items() if t.positions(pool.anchor)]
-        if own and len(self._named) < MAX_NAMED:
-            rejected = RejectedHosts.of_host(tally.fit, pool)
-            tainted = tally.fit.is_tainted and bool(tally.fit.instead)
-            code = tally.stated[0].code
-            self._named.append(_NamedHost(pool.root, code, rejected, own, tainted))
-        elif tally.fit.outside:
-            self._outside[tally.fit.outside] += 1
-        else:
+    def add(self, pool: Pool, fit: Fit) -> None:
+        """Add a rejected host if the request names its tree."""
+        anchor = pool.anchor
+        if anchor is None or not any(term.positions(anchor) for term in self._places):
             return
-        tally.mentioned_apart += 1
+        behind = fit.below_root if fit.root and not fit.is_lost else ()
+        self._hosts[pool.root] = [
+            (rejections[0].code, RejectedHosts.of_host(fit, pool, rejections))
+            for rejections in (fit.stated, behind)
+            if rejections
+        ]
 
     @property
-    def uuids(self) -> Collection[str]:
+    def uuids(self) -> set[str]:
         """The UUIDs of the providers whose names the text contains."""
-        uuids = {host.uuid for host in self._named}
-        uuids.update(term.stored for term in self._places.values())
-        return uuids.union(*(host.rejected.uuids for host in self._named))
+        uuids = {term.stored for term in self._places}
+        if len(self._hosts) <= MAX_NAMED:
+            reasons = [each for of_host in self._hosts.values() for _code, each in of_host]
+            uuids = uuids.union(self._hosts, *(each.uuids for each in reasons))
+        return uuids
 
-    @property
-    def are_named(self) -> bool:
-        """Whether the text names any hosts."""
-        return bool(self._named)
-
-    def clauses(self, words: Words, *, others: bool) -> Sequence[str]:
-        """Return the clauses of the text about these hosts.
-
-        Args:
-            words: The words of the request.
-            others: Whether the text mentions other hosts as well.
-        """
+    def clauses(self, words: Words, rejected: int) -> Sequence[str]:
+        """Return clauses about all rejected hosts, or nothing if the request names none or many."""
+        if not 0 < len(self._hosts) <= MAX_NAMED:
+            return ()
         clauses = []
-        for host in self._named:
-            (cause_hosts,) = host.rejected.by_causes()
-            predicate = words.predicate(host.code, cause_hosts, host.own)
-            tainted = ", and is tainted" * host.tainted
-            clauses.append(f"host {words.facts.label(host.uuid)} {predicate}{tainted}")
-        outside: Counter[str] = Counter()
-        for terms, hosts in self._outside.items():
-            place = self._named_trees() if self._in_places(terms) else ""
-            outside[place or words.scopes(terms)] += hosts
-        for where, hosts in outside.most_common():
-            subject = f"{hosts:,}"
-            if self._named and len(clauses) == len(self._named):
-                is_last = len(outside) == 1 and not others
-                subject = (
-                    f"the other {hosts:,}" if is_last else f"{hosts:,} other{'s' * (hosts > 1)}"
-                )
-            clauses.append(f"{subject} {are(hosts)} not in {where}")
+        for uuid, reasons in self._hosts.items():
+            predicates = [words.predicate(code, *each.by_causes()) for code, each in reasons]
+            clauses.append(f"host {words.facts.label(uuid)} {' and '.join(predicates)}")
+        others = rejected - len(clauses)
+        if others:
+            trees = "its tree" if len(clauses) == 1 else "these trees"
+            clauses.append(f"the other {others:,} {are(others)} not in {trees}")
         return clauses
-
-    def _in_places(self, terms: Collection[StatedTerm]) -> bool:
-        return not self._places.keys().isdisjoint(terms)
-
-    def _named_trees(self) -> str:
-        """Return the trees of the hosts that the text names, or an empty text if there are none."""
-        if not self._named:
-            return ""
-        return "its tree" if len(self._named) == 1 else "these trees"
 
 
 class SingleHosts:

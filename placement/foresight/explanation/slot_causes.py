@@ -1,7 +1,7 @@
 """Why no provider of a host can serve a group, and the conditions that are responsible."""
 
-from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property, reduce
+from collections.abc import Collection, Sequence
+from functools import reduce
 from operator import and_, or_
 
 from placement.candidates.model import Pool
@@ -10,25 +10,17 @@ from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-from placement.foresight.explanation.causes import (
-    ORDER,
-    Rejection,
-    RejectionCause,
-    SharingFaults,
-    SpecialCase,
-)
+from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 
 
 class SlotCauses:
     """Finds the rejections of one slot on one host from the masks of its providers."""
 
-    def __init__(self, slot: int, requirement: Requirement, masks: Masks, pool: Pool) -> None:
-        # Index of the slot.
-        self.slot = slot
+    def __init__(self, requirement: Requirement, masks: Masks, pool: Pool) -> None:
         # The requirement of the slot, with the terms of its group.
         self.requirement = requirement
-        self.pool = pool
+        self._pool = pool
         # The mask of each provider.
         self.masks = masks[0]
         # Pairs (position, mask). A provider that the root can replace has two pairs.
@@ -42,12 +34,6 @@ class SlotCauses:
         self._at_code, self._failed = self._find_failed() if self._last else ([], 0)
         if not self._failed:
             self.code = None
-
-    @cached_property
-    def own(self) -> Sequence[int]:
-        """The masks of the providers in the host's own tree, and of the root in their place."""
-        local = self.pool.local
-        return [mask for position, mask in self._pairs if position < local]
 
     def _find_failed(self) -> tuple[list[tuple[int, int, int]], int]:
         requirement, last = self.requirement, self._last
@@ -68,7 +54,6 @@ class SlotCauses:
             requirement.code(self._last),
             requirement.group.suffix,
             RejectionCause(),
-            self.slot,
             tuple(dict.fromkeys(each[0] for each in self._at_code if each[2] == self._last)),
             tuple(dict.fromkeys(each[0] for each in self._at_code)),
         )
@@ -76,44 +61,18 @@ class SlotCauses:
         common = self._failed & reduce(and_, [mask for _position, mask, _bit in self._at_code])
         if self._last & requirement.stock:
             return (self._by_amounts(rejection, common),)
-        causes, sharing = self._by_terms(common)
-        return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
-
-    # -- amounts -------------------------------------------------------------------------------
+        return [rejection._replace(cause=cause) for cause in self._by_terms(common)]
 
     def _by_amounts(self, rejection: Rejection, common: int) -> Rejection:
-        requirement, local = self.requirement, self.pool.local
-        terms = requirement.terms_of(self._failed)
+        """Return the rejection with its cause. Each inventory of the class counts."""
+        requirement = self.requirement
         # APART: no single amount fails on all providers at the code.
         case = None if common else SpecialCase.APART
-        if rejection.code is Refusal.NO_INVENTORY:
-            return rejection._replace(cause=RejectionCause(terms, case=case))
-        stocked = dict(pair for pair in self._pairs if not pair[1] & requirement.missing)
-        own = [position for position in stocked if position < local]
-        # Sharing providers that could not serve the group with more room are left out.
-        pools = [position for position in stocked if position >= local]
-        other_terms = requirement.hard & ~requirement.stock
-        suitable = [position for position in pools if not stocked[position] & other_terms]
-        sharing = self._faults(suitable or pools)
-        amounts = requirement.amounts
-        if sharing:
-            case = SpecialCase.WITH_POOLS if own else SpecialCase.POOLS
-        elif self._is_disproved(rejection):
-            case = SpecialCase.ROOM
-        else:
-            amounts = ()
-        cause = RejectionCause(terms, amounts, case)
-        # Without a special case, each inventory of the class counts, even if an earlier check
-        # rejects its provider.
-        measured = own if amounts else range(len(self.pool.members))
-        unsuitable = {
-            position: requirement.term(lowest(mask & other_terms))
-            for position, mask in stocked.items()
-            if case is SpecialCase.ROOM and mask & other_terms
-        }
-        return rejection._replace(
-            cause=cause, at_code=measured, sharing=sharing, unsuitable=unsuitable
-        )
+        amounts: Sequence[Amount] = ()
+        if rejection.code is not Refusal.NO_INVENTORY and self._is_disproved(rejection):
+            amounts, case = requirement.amounts, SpecialCase.ROOM
+        cause = RejectionCause(requirement.terms_of(self._failed), tuple(amounts), case)
+        return rejection._replace(cause=cause, at_code=range(len(self._pool.members)))
 
     def _is_disproved(self, rejection: Rejection) -> bool:
         """Return whether a provider that an earlier check rejects may meet one of the amounts.
@@ -125,62 +84,27 @@ class SlotCauses:
         is_unknown = rejection.code is Refusal.CAPACITY
         return any(
             (is_unknown or self._failed & ~mask)
-            and names & self.pool.members[position].stocks.keys()
+            and names & self._pool.members[position].stocks.keys()
             for position, mask in self._pairs
             if position not in rejection.at_code
         )
 
-    # -- other terms ---------------------------------------------------------------------------
-
-    def _by_terms(self, common: int) -> tuple[Sequence[RejectionCause], SharingFaults]:
-        """Return the causes, one for each special case, and the sharing providers of the text."""
+    def _by_terms(self, common: int) -> Sequence[RejectionCause]:
+        """Return the causes, one for each special case."""
         requirement, failed = self.requirement, self._failed
-        cause = RejectionCause(requirement.terms_of(failed), requirement.amounts)
-        with_room = [pair for pair in self._pairs if not pair[1] & requirement.stock]
-        all_fail = all(mask & failed for _position, mask in with_room)
-        pools = self.unfit_pools(failed)
-        if pools:
-            return [cause._replace(case=SpecialCase.POOLS)], pools
-        # A host outside of the named tree is reported as such, even if it has enough capacity.
-        is_outside = failed & requirement.places and reduce(and_, self.own) & failed
-        if all_fail and with_room[0][0] >= self.pool.local and not is_outside:
-            sharing = tuple((position, ()) for position in dict(with_room))
-            return [cause._replace(case=SpecialCase.SHARED)], sharing
+        terms, masks = requirement.terms_of(failed), [mask for _position, mask in self._pairs]
         if failed & requirement.excluding:
-            return [cause._replace(case=None if all_fail else SpecialCase.ELSEWHERE)], ()
+            all_fail = all(mask & failed for mask in masks if not mask & requirement.stock)
+            case = None if all_fail else SpecialCase.ELSEWHERE
+            return [RejectionCause(terms, requirement.amounts, case)]
         if common:
-            return local_causes(requirement, self.own, failed), ()
-        meeting = [mask for mask in self.own if not mask & failed]
-        if meeting:
-            return [_elsewhere(requirement, meeting, failed)], ()
-        return [RejectionCause(cause.terms, case=SpecialCase.APART)], ()
-
-    # -- sharing providers ---------------------------------------------------------------------
-
-    def _faults(self, positions: Iterable[int]) -> SharingFaults:
-        """Return sharing providers, each with the first amount and the first term that it fails."""
-        requirement = self.requirement
-        amounts, others = requirement.stock, requirement.hard & ~requirement.stock
-        failed = [(position, self.masks[position]) for position in positions]
-        return tuple(
-            (position, requirement.terms_of(lowest(mask & amounts) | lowest(mask & others)))
-            for position, mask in failed
-        )
-
-    def unfit_pools(self, failed: int) -> SharingFaults:
-        """Return the unfit sharing providers that meet some terms, if none of the host does."""
-        requirement, masks = self.requirement, self.masks
-        own_fail = all(mask & failed for mask in masks[: self.pool.local])
-        if failed & requirement.excluding or not own_fail:
-            return ()
-        meeting = self.pools_meeting(failed)
-        return self._faults([each for each in meeting if masks[each] & requirement.hard])
-
-    def pools_meeting(self, bits: int) -> Sequence[int]:
-        """Return the sharing providers with all classes of the slot that meet some terms."""
-        excluded = bits | self.requirement.missing
-        positions = range(self.pool.local, len(self.masks))
-        return [position for position in positions if not self.masks[position] & excluded]
+            return term_causes(requirement, masks, failed)
+        meeting = [mask for mask in masks if not mask & failed]
+        return [
+            elsewhere(requirement, meeting, failed)
+            if meeting
+            else RejectionCause(terms, case=SpecialCase.APART)
+        ]
 
 
 class GroupCauses:
@@ -192,10 +116,8 @@ class GroupCauses:
         self._groups = plan.groups
         # Slot -> its causes.
         self._slots = [
-            SlotCauses(slot, requirement, masks[index], pool)
-            for slot, (requirement, index) in enumerate(
-                zip(plan.stated_requirements, plan.index_of, strict=True)
-            )
+            SlotCauses(requirement, masks[index], pool)
+            for requirement, index in zip(plan.stated_requirements, plan.index_of, strict=True)
         ]
         # Terms of collective traits that no provider with enough capacity has.
         self.missing: Collection[StatedTerm] = ()
@@ -203,10 +125,11 @@ class GroupCauses:
     def find(self, suffix: str) -> Sequence[Rejection]:
         """Return the rejections of a group at its first code, or nothing if the group is served."""
         slots = [self._slots[slot] for slot in self._groups[suffix]]
+        requirement = slots[0].requirement
         codes = [slot.code for slot in slots if slot.code is not None]
-        missing = missing_bits(slots) if slots[0].requirement.soft else 0
+        missing = missing_bits(slots) if requirement.soft else 0
         if missing:
-            self.missing = slots[0].requirement.terms_of(missing)
+            self.missing = requirement.terms_of(missing)
             codes.append(Refusal.TRAIT_MISSING)
         if not codes:
             return ()
@@ -217,30 +140,13 @@ class GroupCauses:
             if slot.code is first:
                 rejections += slot.rejections()
         if missing and first is Refusal.TRAIT_MISSING:
-            rejections += _missing_traits(slots, missing)
+            causes: list[RejectionCause] = []
+            for slot in slots:
+                # PERF: comparing a few causes is faster than hashing a cause with many terms.
+                found = term_causes(slot.requirement, slot.masks, missing)
+                causes += [each for each in found if each not in causes]
+            rejections += [Rejection(Refusal.TRAIT_MISSING, suffix, cause) for cause in causes]
         return rejections
-
-    def find_for_own(self, rejection: Rejection) -> Sequence[Rejection]:
-        """Return the rejection by terms that only sharing providers meet, or nothing.
-
-        Args:
-            rejection: The rejection of a slot by amounts that sharing providers lack as well.
-        """
-        slot = self._slots[rejection.slot]
-        requirement = slot.requirement
-        failed = reduce(and_, slot.own) & ~(requirement.stock | requirement.excluding)
-        if not failed:
-            return ()
-        failed = requirement.at_code(lowest(failed), failed)
-        pools = slot.unfit_pools(failed)
-        slots = self._groups[requirement.group.suffix]
-        others = [self._slots[each].pools_meeting(failed) for each in slots]
-        # Further sharing providers may have such terms for another slot of the group.
-        if not pools or not set().union(*others) <= dict(pools).keys():
-            return ()
-        terms = requirement.terms_of(failed)
-        cause = RejectionCause(terms, requirement.amounts, SpecialCase.POOLS)
-        return (Rejection(terms[0].code, terms[0].suffix, cause, slot.slot, sharing=pools),)
 
 
 def missing_bits(slots: Sequence[SlotCauses]) -> int:
@@ -253,50 +159,20 @@ def missing_bits(slots: Sequence[SlotCauses]) -> int:
     return reduce(and_, missing) if missing else 0
 
 
-def _missing_traits(slots: Sequence[SlotCauses], missing: int) -> Sequence[Rejection]:
-    """Return the rejections by collective traits that no provider with enough capacity has.
-
-    The slots of the group differ in the amounts that are missing on a provider with the trait.
-    """
-    terms = slots[0].requirement.terms_of(missing)
-    suffix = terms[0].suffix
-    causes: list[RejectionCause] = []
-    for slot in slots:
-        pools = slot.unfit_pools(missing)
-        if pools:
-            cause = RejectionCause(terms, slot.requirement.amounts, SpecialCase.POOLS)
-            return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slot.slot, sharing=pools)]
-    for slot in slots:
-        found = local_causes(slot.requirement, slot.masks[: slot.pool.local], missing)
-        # PERF: comparing a few causes is faster than hashing a cause with many terms.
-        causes += [each for each in found if each not in causes]
-    return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0].slot) for cause in causes]
-
-
-def local_causes(
-    requirement: Requirement, local: Sequence[int], failed: int
+def term_causes(
+    requirement: Requirement, masks: Sequence[int], failed: int
 ) -> list[RejectionCause]:
-    """Return a cause for the failed terms that no provider of a host meets, and one for others."""
-    nowhere = failed & reduce(and_, local)
+    """Return a cause for the failed terms that no provider meets, and one for the others."""
+    nowhere = failed & reduce(and_, masks)
     causes = [RejectionCause(requirement.terms_of(nowhere))] if nowhere else []
     somewhere = failed & ~nowhere
     if somewhere:
-        meeting = [mask for mask in local if somewhere & ~mask]
-        cause = _elsewhere(requirement, meeting, somewhere)
-        # The root comes first.
-        is_on_root = len(meeting) == 1 and not local[0] & somewhere
-        if is_on_root and not somewhere & ~requirement.traits and _is_bare(cause):
-            cause = cause._replace(case=SpecialCase.ON_ROOT)
-        causes.append(cause)
+        meeting = [mask for mask in masks if somewhere & ~mask]
+        causes.append(elsewhere(requirement, meeting, somewhere))
     return causes
 
 
-def _is_bare(cause: RejectionCause) -> bool:
-    """Return whether the providers that satisfy the terms have none of the classes."""
-    return bool(cause.amounts) and not any(each.units for each in cause.amounts)
-
-
-def _elsewhere(requirement: Requirement, meeting: Sequence[int], failed: int) -> RejectionCause:
+def elsewhere(requirement: Requirement, meeting: Sequence[int], failed: int) -> RejectionCause:
     """Return the cause for terms that only unsuitable providers meet, given by their masks."""
     amounts: tuple[Amount, ...] = ()
     others: tuple[StatedTerm, ...] = ()

@@ -7,13 +7,13 @@ from placement.candidates.budget import (
     COST_PER_RESULT,
     COST_PER_STEP,
     Budget,
-    BudgetSpentError,
 )
 from placement.candidates.constraints import Kinds
 from placement.candidates.model import Options, Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.splits import is_served
 from placement.foresight.explanation.explained_plan import ExplainedPlan, JoinedPlan
+from placement.foresight.shares import BudgetShare
 
 # One host may use 1/SHARE of the limit on work. A host that needs more is undecided.
 SHARE = 16
@@ -43,10 +43,6 @@ class Solver:
         self._max_plans = MAX_PLANNED // parts
         # Everything that an assignment for a changed request depends on -> whether there is one.
         self._results: dict[Hashable, bool | None] = {}
-
-    def part_of_work(self, divisor: int) -> int:
-        """Return a part of the remaining work, in units of the budget."""
-        return self.budget.steps_left * COST_PER_STEP // divisor
 
     def planned(self, key: Hashable, request: Callable[[], CandidateRequest]) -> JoinedPlan:
         """Return the plan of a changed request, given by a key and a function that creates it.
@@ -97,13 +93,9 @@ class Solver:
 
     def _solve(self, plan: JoinedPlan, pool: Pool, options: Options, kinds: Kinds) -> bool | None:
         self.budget.spend(3 * COST_PER_STEP * (len(plan.slots) + len(kinds)))
-        budget = Budget(self._share)
-        try:
+        with BudgetShare(self.budget, self._share) as budget:
             return is_served(kinds, plan, pool, options, budget)
-        except BudgetSpentError:
-            return None
-        finally:
-            self.budget.spend(budget.cost)
+        return None
 
     def serves_request(self, plan: JoinedPlan, pool: Pool) -> bool | None:
         """Like `serves`, for a changed request with other options or for another pool."""

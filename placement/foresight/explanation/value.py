@@ -66,16 +66,14 @@ class Blocked(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """The number of hosts that would be served without a term or with a smaller amount."""
+    """The number of hosts that would be served without a term or with another amount."""
 
-    # The term to omit or to reduce.
+    # The term to omit, or the amount to change.
     term: StatedTerm
     # Number of hosts.
     hosts: int
-    # The smaller amount, or None if the term is omitted.
+    # The other amount, or None if the term is omitted.
     to: int | None = None
-    # The taint to tolerate as well, or None.
-    taint: StatedTerm | None = None
 
 
 class UnservedHost(NamedTuple):

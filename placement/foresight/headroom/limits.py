@@ -18,7 +18,7 @@ class LimitFinder:
     def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
         plan = ExplainedPlan(request, budget.spend, relaxes=False)
         # The results of the hosts.
-        self._fits = Fits(plan, budget, max_steps, with_sums=False)
+        self._fits = Fits(plan, budget, max_steps)
 
     def find(self, pool: Pool) -> RoomLimit:
         """Return the limit of a pool that cannot serve another consumer.

@@ -1,8 +1,7 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from operator import floordiv, itemgetter
 
@@ -11,7 +10,6 @@ from placement.candidates.budget import (
     COST_PER_RESULT,
     COST_PER_STEP,
     Budget,
-    BudgetSpentError,
 )
 from placement.candidates.constraints import Exclusive, kinds_of, shape
 from placement.candidates.constraints.collective_traits import bits_met
@@ -22,6 +20,7 @@ from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import solutions
 from placement.candidates.search.splits import SplitSearches
 from placement.foresight.headroom.bounds import seats, upper_bound
+from placement.foresight.shares import BudgetShare
 from placement.runtime.bounded import SizeLimitedDict
 
 # One pool may use 1/SHARE of all work.
@@ -100,7 +99,7 @@ class PoolHeadrooms:
         upper = upper_bound(self._plan, pool, options)
         whole = self.find_whole(pool)
         found = PoolHeadroom(whole.lower, max(upper, whole.lower), whole.usage.copy())
-        with self._share() as budget:
+        with BudgetShare(self._budget, self._max_steps) as budget:
             self._claim_one_by_one(found, pool, budget, options)
         return found
 
@@ -163,7 +162,7 @@ class PoolHeadrooms:
         if self._clash(pool, options):
             most, best = self._best_ways(pool, options)
             found.upper = min(found.upper, most)
-        with self._share() as budget:
+        with BudgetShare(self._budget, self._max_steps) as budget:
             self._claim_one_by_one(found, pool, budget, options, by_itself=by_itself)
         is_narrower = best is not None and list(map(len, best)) != list(map(len, options))
         if best is not None and is_narrower and not found.is_exact and all(best):
@@ -224,18 +223,6 @@ class PoolHeadrooms:
 
     def _cards(self, pool: Pool) -> Cards | None:
         return Cards(self._plan.request.exclusive, pool) if Exclusive in self._kinds else None
-
-    @contextmanager
-    def _share(self) -> Iterator[Budget]:
-        """Lend the budget of one pool. If it is spent, the block ends.
-
-        Raises:
-            BudgetSpentError: the limit on all work was reached.
-        """
-        budget = Budget(self._max_steps)
-        with suppress(BudgetSpentError):
-            yield budget
-        self._budget.spend(budget.cost)
 
     # -- one consumer after the other ----------------------------------------------------------
 

@@ -25,12 +25,10 @@ from placement.foresight.explanation.words.phrases import (
 
 
 def tainted(facts: Facts) -> Phrase:
-    """Return "are kept out only by the taint T"."""
+    """Return "have the taint T"."""
     taints = [value_of(term) for term in facts.cause.terms]
-    # The text states a single taint only if it is the one reason.
-    verb = f"{are(facts.hosts)} kept out only by" if len(taints) == 1 else have(facts.hosts)
     named = each_of([f"the taint {taint}" for taint in taints])
-    return Phrase(joined(taints, ", "), f"{verb} {named}")
+    return Phrase(joined(taints, ", "), f"{have(facts.hosts)} {named}")
 
 
 def root_trait_missing(facts: Facts) -> Phrase:
@@ -85,8 +83,9 @@ def capacity(facts: Facts) -> Phrase:
         return without_room
     asked, free = [], []
     for term in facts.cause.terms:
-        value, most = value_of(term), facts.extreme(term.resource_class).value
-        if most >= (term.amount or 0):  # no amount that the units allow is free
+        value, most = value_of(term), facts.most(term.resource_class)
+        if facts.extreme(term.resource_class).value >= (term.amount or 0):
+            # No amount that the units allow is free.
             asked.append(f"{value} asked, the most free is {most}, {TOO_LITTLE}")
             free.append(f"room for {value} (the most free is {most}, {TOO_LITTLE})")
         else:
@@ -109,11 +108,11 @@ def _not_allowed(facts: Facts, limit: str) -> Phrase:
     asked, allowed = [], []
     for term in facts.cause.terms:
         value, extreme = value_of(term), facts.extreme(term.resource_class)
-        following = "" if extreme.next is None else f", so {extreme.next} would fit"
-        stated = f"the {choice} is {extreme.value}{following}"
+        most = facts.most(term.resource_class)
+        stated = f"the {choice} is {most}"
         if choice == "largest" and extreme.value != extreme.free < (term.amount or 0):
-            stated = f"the {limit} is {extreme.value}, the most free is {extreme.free}"
-        asked.append(f"{value} asked, the {limit} is {extreme.value}{following}")
+            stated = f"the {limit} is {most}, the most free is {extreme.free}"
+        asked.append(f"{value} asked, the {limit} is {most}")
         allowed.append(f"{value} ({stated})")
     no_provider = f"no provider whose {field} allows "
     if facts.cause.case is SpecialCase.APART:
@@ -124,19 +123,11 @@ def _not_allowed(facts: Facts, limit: str) -> Phrase:
 
 def _without_room(facts: Facts) -> Phrase | None:
     """Return the words if providers fail different checks, or None for a single check."""
-    largest, one = facts.largest_room, facts.hosts == 1
-    if facts.cause.case is SpecialCase.ROOM:
-        most = [] if largest is None else [f"the most is {largest}"]
-        stated = ", but ".join([*most, *filter(None, [facts.nearest])])
-        return facts.phrase(f"no provider with {facts.room}", f" ({stated})" * bool(stated))
-    if facts.cause.case is SpecialCase.POOLS:
-        return facts.phrase(f"only {facts.faulty_providers} for {facts.amounts}")
-    if facts.cause.case is SpecialCase.WITH_POOLS:
-        own = f"{'' if one else 'at most '}{largest} of {'its' if one else 'their'} own"
-        if largest is None:
-            own = f"neither on {'its' if one else 'their'} own providers"
-        return facts.phrase(f"no {facts.room}", f": {own}, and {facts.faulty_providers}")
-    return None
+    if facts.cause.case is not SpecialCase.ROOM:
+        return None
+    names = [name for name, _units in facts.cause.amounts]
+    most = f" (the most is {facts.most(names[0])})" * (len(names) == 1)
+    return facts.phrase(f"no provider with {facts.room}", most)
 
 
 # -- other terms of a group --------------------------------------------------------------------
@@ -144,23 +135,16 @@ def _without_room(facts: Facts) -> Phrase | None:
 
 def trait_missing(facts: Facts) -> Phrase:
     """Return "have no provider with trait T"."""
-    traits, case = each_of(facts.nouns), facts.cause.case
-    if case is SpecialCase.APART:
+    if facts.cause.case is SpecialCase.APART:
         return facts.only_apart(facts.nouns, "trait")
-    if case is SpecialCase.ELSEWHERE:
-        return facts.phrase(f"{traits} only on providers {facts.unfit}")
-    if case is SpecialCase.ON_ROOT:
-        return facts.phrase(f"{traits} only on the root, which has no {facts.classes}")
-    if case is SpecialCase.POOLS:
-        return facts.phrase(traits, f" only on {facts.faulty_providers}")
-    if case is SpecialCase.SHARED:
-        return _only_shared(facts, f"{have(len(facts.sharing))} no {either_of(facts.nouns)}")
+    if facts.cause.case is SpecialCase.ELSEWHERE:
+        return facts.phrase(f"{each_of(facts.nouns)} only on providers {facts.unfit}")
     return facts.phrase(f"no provider with {either_of(facts.nouns)}")
 
 
 def trait_forbidden(facts: Facts) -> Phrase:
     """Return "have room for 20 VCPU only on providers with the forbidden trait T"."""
-    return _forbidden(facts, "with", have)
+    return _forbidden(facts, "with")
 
 
 def not_in_aggregate(facts: Facts) -> Phrase:
@@ -170,15 +154,12 @@ def not_in_aggregate(facts: Facts) -> Phrase:
 
 def in_forbidden_aggregate(facts: Facts) -> Phrase:
     """Return "have room for 20 VCPU only on providers in the forbidden aggregate A"."""
-    return _forbidden(facts, "in", lambda number: f"{are(number)} in")
+    return _forbidden(facts, "in")
 
 
 def in_tree(facts: Facts) -> Phrase:
     """Return "are not in the tree of P"."""
-    return _outside(
-        facts,
-        [facts.scope(term) for term in facts.cause.terms],
-    )
+    return _outside(facts, [facts.scope(term) for term in facts.cause.terms])
 
 
 def subtree(facts: Facts) -> Phrase:
@@ -186,17 +167,18 @@ def subtree(facts: Facts) -> Phrase:
     return _outside(facts, [facts.scope(term) for term in facts.cause.terms])
 
 
-def _forbidden(facts: Facts, preposition: str, verb: Callable[[int], str]) -> Phrase:
+def _forbidden(facts: Facts, preposition: str) -> Phrase:
     """Return the words about terms that exclude providers.
 
     Args:
         facts: The facts.
         preposition: The word between providers and the terms.
-        verb: Returns the words between a number of sharing providers and the terms.
     """
-    forbidden = f"the forbidden {either_of(facts.nouns)}"
-    if facts.cause.case is SpecialCase.SHARED:
-        return _only_shared(facts, f"{verb(len(facts.sharing))} {forbidden}")
+    forbidden = f"the forbidden {facts.nouns[0]}"
+    if len(facts.nouns) > 1:
+        noun = facts.nouns[0].partition(" ")[0]
+        names = joined([value_of(term) for term in facts.cause.terms], ", ")
+        forbidden = f"a forbidden {noun} ({names})"
     if facts.cause.case is SpecialCase.ELSEWHERE:
         return facts.phrase(f"otherwise suitable providers only {preposition} {forbidden}")
     only = f"{facts.room} only on providers" if facts.cause.amounts else "only providers"
@@ -210,18 +192,9 @@ def _outside(facts: Facts, places: Sequence[str]) -> Phrase:
         return facts.phrase(f"no suitable provider that is {each}")
     if case is SpecialCase.ELSEWHERE:
         return facts.phrase(f"{each} only providers {facts.unfit}")
-    if case is SpecialCase.POOLS:
-        return facts.phrase(each, f" only {facts.faulty_providers}")
     nowhere = f"not in {either_of(places)}"
-    if case is SpecialCase.SHARED:
-        return _only_shared(facts, f"{are(len(facts.sharing))} {nowhere}")
     requires = facts.required_by(facts.cause.terms)
     return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")
-
-
-def _only_shared(facts: Facts, fault: str) -> Phrase:
-    """Return the words if only sharing providers have enough capacity, and their fault."""
-    return facts.phrase(facts.room, f" only on {facts.sharing_providers}, which {fault}")
 
 
 # Code -> its function.

@@ -1,15 +1,14 @@
 """The facts that the sentence of a code states, and parts of sentences that several codes share."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from placement.candidates.plan import SearchPlan
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-from placement.foresight.explanation.causes import Extreme, RejectionCause, SharingFault
+from placement.foresight.explanation.causes import Extreme, RejectionCause
 from placement.foresight.explanation.words.phrases import (
-    MAX_TERMS,
     amount_of,
     each_of,
     either_of,
@@ -17,7 +16,6 @@ from placement.foresight.explanation.words.phrases import (
     group_of,
     have,
     joined,
-    listed,
     noun_of,
 )
 
@@ -51,14 +49,8 @@ class Facts(NamedTuple):
     cause: RejectionCause = RejectionCause()
     # Class -> the largest or smallest value in the inventories of the hosts.
     extremes: Mapping[str, Extreme] = {}
-    # UUIDs of the sharing providers that the text names -> their faults.
-    sharing: Mapping[str, SharingFault | None] = {}
-    # The traits of the providers for which a group is missing in a rule about subtrees.
-    parent_traits: Collection[str] = ()
     # Number of hosts.
     hosts: int = 0
-    # The terms that name the tree of the host, if the facts are about a single host.
-    own: Collection[StatedTerm] = ()
 
     def phrase(self, text: str, after: str = "", requirement: str = "") -> Phrase:
         """Return a text, as it is and as a predicate that names the group before `after`."""
@@ -99,8 +91,6 @@ class Facts(NamedTuple):
         """Return the tree, subtree or aggregate of a term."""
         if term.code is Refusal.NOT_IN_AGGREGATE:
             return noun_of(term) + _gone(term)
-        if term.code is Refusal.IN_TREE and term in self.own:
-            return "its tree"
         tree = "subtree" if term.code is Refusal.SUBTREE else "tree"
         return f"the {tree} of {self.label(str(term.value))}{_gone(term)}"
 
@@ -120,29 +110,15 @@ class Facts(NamedTuple):
         """Return the largest or smallest value of a class."""
         return self.extremes.get(resource_class, NO_EXTREME)
 
+    def most(self, resource_class: str) -> str:
+        """Return the largest or smallest value of a class, and the sharing provider that has it."""
+        extreme = self.extreme(resource_class)
+        pool = self.names.get(extreme.pool, extreme.pool)
+        return f"{extreme.value}{f' on the sharing provider {pool}' * bool(pool)}"
+
     def is_short(self, amount: Amount) -> bool:
         """Return whether the hosts have less of a class than an amount."""
         return self.extreme(amount.resource_class).value < amount.units
-
-    @property
-    def largest_room(self) -> int | None:
-        """The largest amount that fits, or None if the group requests several classes."""
-        amounts = self.cause.amounts
-        return self.extreme(amounts[0].resource_class).value if len(amounts) == 1 else None
-
-    @property
-    def nearest(self) -> str:
-        """The nearest inventories with enough free units, and why they refuse the amounts."""
-        stated = []
-        for name, _units in self.cause.amounts:
-            near = self.extreme(name).near
-            if near is not None:
-                of_class = f" {name}" * (len(self.cause.amounts) > 1)
-                where = "" if near.other is None else f" on a provider {self._failing(near.other)}"
-                would_fit = "" if near.next is None else f", so {near.next} would fit"
-                limit = f"{near.code.value} {near.value}{would_fit}"
-                stated.append(f"{near.free}{of_class} free with {limit}{where}")
-        return ", and ".join(stated)
 
     # -- providers -----------------------------------------------------------------------------
 
@@ -178,33 +154,6 @@ class Facts(NamedTuple):
             preposition = "with" if term.code is Refusal.TRAIT_FORBIDDEN else "in"
             return f"{preposition} the forbidden {noun_of(term)}"
         return f"outside {self.scope(term)}"
-
-    @property
-    def sharing_providers(self) -> str:
-        """The sharing providers that the text names."""
-        names = [self.names.get(uuid, uuid) for uuid in sorted(self.sharing)]
-        return f"the sharing provider{'s' * (len(names) > 1)} {listed(names, most=MAX_TERMS)}"
-
-    @property
-    def faulty_providers(self) -> str:
-        """The sharing providers, each with the reason why it cannot serve the group."""
-        names = [
-            f"{self.names.get(uuid, uuid)} ({self._fault(fault)})" if fault else uuid
-            for uuid, fault in sorted(self.sharing.items())
-        ]
-        return f"the sharing provider{'s' * (len(names) > 1)} {joined(names, ' and ', MAX_TERMS)}"
-
-    def _fault(self, fault: SharingFault) -> str:
-        term, value, following, free, other = fault
-        if value is None:
-            return self._failing(term)
-        failing = "" if other is None else f", {self._failing(other)}"
-        if term.code is Refusal.CAPACITY:
-            too_little = f", {TOO_LITTLE}" * (value >= (term.amount or 0))
-            return f"{value} {term.resource_class} free{too_little}{failing}"
-        would_fit = "" if following is None else f", so {following} would fit"
-        left = "" if free is None else f", {free} free"
-        return f"{term.code.value} {value} {term.resource_class}{would_fit}{left}{failing}"
 
 
 def _gone(term: StatedTerm) -> str:

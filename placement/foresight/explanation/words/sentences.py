@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from operator import attrgetter
 
 from placement.candidates.plan import SearchPlan
@@ -10,18 +9,15 @@ from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
 from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER, RejectionCause
-from placement.foresight.explanation.features import HostFeature
 from placement.foresight.explanation.rejected_hosts import CauseHosts
 from placement.foresight.explanation.value import Hosts, Relaxed
 from placement.foresight.explanation.words.codes import SENTENCES
 from placement.foresight.explanation.words.facts import Facts, Names, Phrase
 from placement.foresight.explanation.words.phrases import (
     MAX_TERMS,
-    are,
     count_of,
     either_of,
     for_group,
-    joined,
     kind_of,
     noun_of,
     value_of,
@@ -83,10 +79,6 @@ class Words:
         details, hosts = [], sum([cause_hosts.hosts for cause_hosts in by_causes])
         for cause_hosts in by_causes[:MAX_TERMS]:
             detail = " and ".join([each.detail for each in self._phrases(code, cause_hosts)])
-            if cause_hosts.stated:
-                stated = replace(cause_hosts, causes=cause_hosts.stated)
-                (other,) = self._phrases(stated.causes[0].terms[0].code, stated)
-                detail += f", and {other.detail}"
             count = "" if cause_hosts.hosts == hosts else f" ({count_of(cause_hosts.hosts)})"
             details.append(detail + count)
         more = len(by_causes) - len(details)
@@ -111,44 +103,28 @@ class Words:
         if nearest is not None and nearest not in shown:
             shown[-1] = nearest
         for code, cause_hosts in shown:
-            hosts = cause_hosts.hosts
-            left[code] -= hosts
-            tainted = f", and {are(hosts)} tainted" * (cause_hosts.tainted == hosts)
-            clauses.append(f"{hosts:,} {self.predicate(code, cause_hosts)}{tainted}")
+            left[code] -= cause_hosts.hosts
+            clauses.append(f"{cause_hosts.hosts:,} {self.predicate(code, cause_hosts)}")
         meanings = dict.fromkeys([code.meaning for code in +left])
         if meanings:
             clauses.append(f"{left.total():,} more because {' or '.join(meanings)}")
         return clauses
 
-    def predicate(
-        self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
-    ) -> str:
-        """Return the predicate of hosts with equal causes.
+    def predicate(self, code: Refusal, cause_hosts: CauseHosts) -> str:
+        """Return the predicate of hosts with equal causes."""
+        return " and ".join([each.predicate for each in self._phrases(code, cause_hosts)])
 
-        The terms `own` name the tree of the hosts.
-        """
-        return " and ".join([each.predicate for each in self._phrases(code, cause_hosts, own)])
-
-    def scopes(self, terms: Sequence[StatedTerm]) -> str:
-        """Return the trees, subtrees and aggregates of terms."""
-        places = [self.facts.scope(term) for term in terms]
-        return joined(places, " or ", MAX_TERMS) + self.facts.required_by(terms)
-
-    def _phrases(
-        self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
-    ) -> Iterable[Phrase]:
+    def _phrases(self, code: Refusal, cause_hosts: CauseHosts) -> Iterable[Phrase]:
         """Return the phrases. Causes that differ only in capacity share a phrase."""
         parts: dict[object, Facts] = {}
         for cause in cause_hosts.causes:
             key = cause.case, cause.terms if cause.amounts else ()
             part = parts.get(key)
             if part is None:
-                part = self.facts._replace(cause=cause, hosts=cause_hosts.hosts, own=own)
+                part = self.facts._replace(cause=cause, hosts=cause_hosts.hosts)
             parts[key] = part._replace(
                 cause=_united(part.cause, cause),
                 extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
-                sharing={**part.sharing, **cause_hosts.sharing.get(cause, {})},
-                parent_traits=cause_hosts.parent_traits or (),
             )
         return [
             SENTENCES[Refusal.EXCLUSIVE if facts.cause.classes else code](facts)
@@ -184,58 +160,19 @@ def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
     return list(dict.fromkeys(sentences))
 
 
-def conflict(one: HostFeature, other: HostFeature) -> str:
-    """Return a sentence about two properties that no host has together."""
-    codes = {one.term.code, other.term.code}
-    if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
-        verb, name, either = "is in", noun_of, _either(one.term, other.term)
-    else:
-        verb, name, either = "has", _property, ""
-    first, second = (f"{name(each.term)} ({_having(each)})" for each in (one, other))
-    return f"No host {verb} both {first} and {second}{either}."
-
-
-def _property(term: StatedTerm) -> str:
-    if term.resource_class:
-        return f"inventory of {term.resource_class}"
-    if term.code is Refusal.NOT_IN_AGGREGATE:
-        return f"a provider in {noun_of(term)}"
-    if term.code is Refusal.ROOT_AGGREGATE:
-        return f"a root in {noun_of(term)}"
-    return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
-
-
-def _having(feature: HostFeature) -> str:
-    number = "all" if feature.tainted == feature.hosts > 1 else f"{feature.tainted:,}"
-    tainted = f", {number} tainted" * (feature.tainted > 0)
-    return f"{count_of(feature.hosts)}{tainted}"
-
-
-def _either(one: StatedTerm, other: StatedTerm) -> str:
-    """Return how to request hosts in either of two aggregates, if both terms are of one group."""
-    if one.suffix != other.suffix:
-        return ""
-    names = [
-        name for term in (one, other) if isinstance(term.value, frozenset) for name in term.value
-    ]
-    parameter = "root_member_of" if one.suffix is None else f"member_of{one.suffix}"
-    return f"; {parameter}=in:{','.join(sorted(names))} asks for either"
-
-
 # -- changes of the request --------------------------------------------------------------------
 
 
-def relaxations(relaxed: Sequence[Relaxed], *, several: bool, all_terms: bool) -> Sequence[str]:
-    """Return sentences about the best relaxations.
+def relaxations(relaxed: Sequence[Relaxed], *, several: bool) -> Sequence[str]:
+    """Return sentences about the best relaxation of each kind.
 
     Args:
-        relaxed: The relaxations.
+        relaxed: The relaxations. Of those with equal numbers of hosts, the first is the best.
         several: Whether the request has several groups.
-        all_terms: Whether to state each term. Otherwise, the best relaxation of each kind.
     """
     best: dict[object, Relaxed] = {}
     for each in sorted(relaxed, key=attrgetter("hosts"), reverse=True):
-        best.setdefault(each.term if all_terms else _kind(each), each)
+        best.setdefault(_kind(each), each)
     return [_relaxation(each, several) for each in list(best.values())[:MAX_RELAXATIONS]]
 
 
@@ -252,8 +189,7 @@ def _relaxation(relaxed: Relaxed, several: bool) -> str:
     if relaxed.to is not None:
         return _would_serve(f"With {relaxed.to} {term.resource_class}{group}", relaxed.hosts)
     where = " for the root" if term.keyword.startswith("root.") else group
-    taint = f" and without the taint {value_of(relaxed.taint)}" if relaxed.taint else ""
-    return _would_serve(f"Without {_dropped(term)}{where}{taint}", relaxed.hosts)
+    return _would_serve(f"Without {_dropped(term)}{where}", relaxed.hosts)
 
 
 def _dropped(term: StatedTerm) -> str:
@@ -265,11 +201,6 @@ def _dropped(term: StatedTerm) -> str:
     if kind is Untainted:
         return f"the taint {value}"
     return f"{'forbidding' if kind.excludes else 'requiring'} {noun_of(term)}"
-
-
-def root_required(term: StatedTerm, hosts: int) -> str:
-    """Return a sentence about a trait that could be required of the root instead of a group."""
-    return _would_serve(f"With root_required={value_of(term)} instead", hosts)
 
 
 def split(names: Collection[str], hosts: int) -> str:

@@ -14,15 +14,15 @@ from placement.foresight.explanation.words.sentences import Words
 WORDS = Words(SearchPlan(CandidateRequest((RequestGroup("", (("VCPU", 8),)),))), {"u1": "host"})
 
 
-def trait(name: str, hosts: int, tainted: int = 0) -> tuple[Refusal, CauseHosts]:
+def trait(name: str, hosts: int) -> tuple[Refusal, CauseHosts]:
     term = StatedTerm(Refusal.TRAIT_MISSING, "required", "", frozenset({name}))
-    return term.code, CauseHosts((RejectionCause((term,)),), hosts, tainted=tainted)
+    return term.code, CauseHosts((RejectionCause((term,)),), hosts)
 
 
-def capacity(most: int, hosts: int, tainted: int = 0) -> tuple[Refusal, CauseHosts]:
+def capacity(most: int, hosts: int) -> tuple[Refusal, CauseHosts]:
     cause = RejectionCause((StatedTerm(Refusal.CAPACITY, "resources", "", Amount("VCPU", 8)),))
     extremes = {cause: {"VCPU": Extreme(most)}}
-    return Refusal.CAPACITY, CauseHosts((cause,), hosts, tainted=tainted, extremes=extremes)
+    return Refusal.CAPACITY, CauseHosts((cause,), hosts, extremes=extremes)
 
 
 def details(stated: Sequence[tuple[Refusal, CauseHosts]]) -> str:
@@ -58,14 +58,6 @@ def test_hosts_that_lack_only_an_amount_have_a_clause() -> None:
     ]
 
 
-def test_a_taint_of_all_hosts_of_a_clause_is_added() -> None:
-    assert WORDS.clauses([trait("T", 40, 40), trait("U", 10, 3), trait("V", 1, 1)]) == [
-        "40 have no provider with trait T, and are tainted",
-        "10 have no provider with trait U",
-        "1 has no provider with trait V, and is tainted",
-    ]
-
-
 def test_details_count_hosts_if_there_are_several_causes() -> None:
     assert details([capacity(4, 40)]) == "8 VCPU asked, the most free is 4"
     several = [capacity(most, hosts) for most, hosts in ((4, 4), (3, 3), (2, 2), (1, 1))]
@@ -73,8 +65,3 @@ def test_details_count_hosts_if_there_are_several_causes() -> None:
         "8 VCPU asked, the most free is 4 (4 hosts); 8 VCPU asked, the most free is 3 (3 hosts)"
     )
     assert details(several).endswith("(2 hosts); 1 more")
-
-
-def test_places_are_listed() -> None:
-    trees = [StatedTerm(Refusal.IN_TREE, "in_tree", "_A", uuid) for uuid in ("u1", "u2")]
-    assert WORDS.scopes(trees) == "the tree of host (u1) or the tree of u2"
