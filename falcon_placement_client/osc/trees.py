@@ -1,21 +1,18 @@
 """The command `openstack placement tree`, for trees of providers."""
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
 from osc_lib import exceptions
 
 from falcon_placement_client import trees
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call
-from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.osc.base import command_of
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
-from falcon_placement_client.yamlfile.problems import on_one_line
+from falcon_placement_client.yamlfile.document import read
+from falcon_placement_client.yamlfile.problems import UnusableFile, on_one_line
 
 BAR = 20  # columns
 _FULL, _EMPTY = "█", "░"
@@ -133,16 +130,11 @@ class ApplyTree(_FileCommand):
 
 
 def _read(path: str) -> Any:
-    """Return the value in a YAML or JSON file. Raises CommandError if the file cannot be read."""
+    """Return the value in a YAML or JSON file.  Raises CommandError if it cannot be used."""
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        return yaml.safe_load(text)
-    except OSError as error:
-        raise exceptions.CommandError(f"{path}: {error.strerror}") from None
-    except ValueError:
-        raise exceptions.CommandError(f"{path}: expected UTF-8 text") from None
-    except yaml.YAMLError as error:
-        raise ProviderTreeError(f"{path}: {error}") from None
+        return read("/dev/stdin" if path == "-" else path).value
+    except UnusableFile as error:
+        raise exceptions.CommandError(str(error)) from None
 
 
 def picture(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterator[str]:

@@ -174,10 +174,12 @@ class ValueReader:
             return self._report(line, steps, f"the tag {node.tag} is not known")
         try:
             value = self._constructor.construct_object(node)
+            # The largest numbers are integers in hexadecimal form, which cannot be printed.
+            is_finite = not isinstance(value, int | float) or math.isfinite(value)
         except (ValueError, KeyError, OverflowError):
             text = f"{node.value[:40]!r} is not a value of its kind"
             return self._report(line, steps, text)
-        if isinstance(value, float) and not math.isfinite(value):
+        if not is_finite:
             return self._report(line, steps, f"{node.value} is not a finite number")
         return value
 

@@ -234,6 +234,8 @@ def test_a_shown_tree_can_be_edited_and_applied(openstack: Openstack, file: Path
     assert {row["change"] for row in openstack.rows(*apply, "--ignore-generations")} == {
         "unchanged"
     }
+    file.write_text("&a [*a]")
+    assert "an alias refers to a value that contains it" in openstack.refusal(*apply)
 
 
 def test_candidates_are_listed_with_names(openstack: Openstack, either: str) -> None:

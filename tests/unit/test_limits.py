@@ -22,8 +22,8 @@ PACKAGES = {
     "placement/foresight": 3752,
     "placement/objects": 3829,
     "placement/operate": 802,
-    "falcon_placement_client": 8717,
-    "tests": 49779,
+    "falcon_placement_client": 8710,
+    "tests": 49784,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)

@@ -298,6 +298,9 @@ PROVIDER_ERRORS = {
     ),
     "- name: a\n  name: b": "3: providers[0].name: duplicate key, first in line 2",
     "- name: a\n  1: b": "3: providers[0]: a key must be text",
+    f"- name: a\n  count: 0x{'f' * 4000}": (
+        f"3: providers[0].count: '0x{'f' * 38}' is not a value of its kind"
+    ),
     "- name: a\n  traits: !!set {X}": (
         "3: providers[0].traits: the tag tag:yaml.org,2002:set is not known"
     ),
