@@ -62,11 +62,11 @@ def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
         RequestError: the version of the service cannot express the request.
         RefusedError: the service refuses the request.
     """
-    answer = claims.find_candidates(api, request)
+    response = claims.find_candidates(api, request)
     name_of = provider_names(api)
     return [
         row
-        for number, candidate in enumerate(answer["allocation_requests"], 1)
+        for number, candidate in enumerate(response["allocation_requests"], 1)
         for row in _rows(number, candidate, name_of)
     ]
 
@@ -104,8 +104,8 @@ def request_explanation(api: RestApi, request: Mapping[str, Any], detail: str) -
     detail: `summary`, or `providers` for an explanation of single hosts, too.
     """
     # One candidate is sufficient, because the candidates are not printed.
-    answer = api.post("/allocation_candidates", {**request, "limit": 1, "explain": detail})
-    return answer.get("explanation") if isinstance(answer, dict) else None
+    response = api.post("/allocation_candidates", {**request, "limit": 1, "explain": detail})
+    return response.get("explanation") if isinstance(response, dict) else None
 
 
 def _rows(number: int, candidate: Mapping[str, Any], name_of: NameOf) -> list[CandidateRow]:

@@ -64,12 +64,12 @@ def explain(api: RestApi, request: AnyRequest) -> str:
         stated: Mapping[str, Any] = request
         if "first_available" in stated:
             stated = stated["first_available"][0]
-        answer = api.post(_PATH, {**stated, "limit": 1, "explain": "summary"})
+        response = api.post(_PATH, {**stated, "limit": 1, "explain": "summary"})
     except RefusedError as refusal:
         if refusal.status == 403:
             return ""
         raise
-    return str(answer["explanation"]["text"])
+    return str(response["explanation"]["text"])
 
 
 def claim(
@@ -89,11 +89,11 @@ def claim(
         return _claim_at_once(api, request, consumer)
     limited = _limited(request)
     for _ in range(SEARCHES):
-        answer = find_candidates(api, limited)
-        if not answer["allocation_requests"]:
+        response = find_candidates(api, limited)
+        if not response["allocation_requests"]:
             reason = explain(api, request)
             raise NoCandidates(reason or f"nothing can serve consumer {consumer.uuid} now")
-        candidates = (rank or _shuffled)(answer)
+        candidates = (rank or _shuffled)(response)
         if not candidates:
             raise NoCandidates(f"none of the candidates of consumer {consumer.uuid} was chosen")
         taken = _take_first(api, candidates, consumer)
@@ -122,8 +122,8 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
         return []
     if api.supports_v2:
         body = {"claims": [_body(api, claim.request, claim.consumer) for claim in claims]}
-        answer = _post_claims(api, body, lambda refusal: AllocationConflict(refusal.detail))
-        return list(map(result_of, answer["claims"]))
+        response = _post_claims(api, body, lambda refusal: AllocationConflict(refusal.detail))
+        return list(map(result_of, response["claims"]))
     for _ in range(SEARCHES):
         candidates = _choose_together(api, claims)
         try:
@@ -164,9 +164,9 @@ def _limited(request: AnyRequest) -> AnyRequest:
     return cast("AnyRequest", limited)
 
 
-def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
+def _shuffled(response: Mapping[str, Any]) -> Sequence[Candidate]:
     """Return the candidates in random order, because concurrent callers receive equal responses."""
-    candidates = list(answer["allocation_requests"])
+    candidates = list(response["allocation_requests"])
     random.shuffle(candidates)
     return candidates
 
@@ -186,10 +186,10 @@ def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
     chosen: list[Candidate] = []
     taken: Counter[tuple[str, str]] = Counter()
     for claim in claims:
-        answer = find_candidates(api, _limited(claim.request))
-        for candidate in _shuffled(answer):
+        response = find_candidates(api, _limited(claim.request))
+        for candidate in _shuffled(response):
             amounts = _amounts(candidate)
-            if _fits(answer["provider_summaries"], taken + amounts, amounts):
+            if _fits(response["provider_summaries"], taken + amounts, amounts):
                 chosen.append(candidate)
                 taken += amounts
                 break

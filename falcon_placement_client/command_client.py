@@ -83,27 +83,27 @@ class RestClient(RestApi):
         while True:
             left = min(5.0, max(0.1, deadline - time.monotonic()))
             try:
-                answer = self._adapter.get(
+                response = self._adapter.get(
                     "/", timeout=left, raise_exc=False, connect_retries=0, status_code_retries=0
                 )
-                if answer.status_code < 500:
+                if response.status_code < 500:
                     return
-                problem = f"status {answer.status_code}"
+                problem = f"status {response.status_code}"
             except ClientException as error:
                 problem = reason(error)
             if time.monotonic() >= deadline:
-                raise RestError(f"no answer from {self.url} in {seconds:g} seconds: {problem}")
+                raise RestError(f"no response from {self.url} in {seconds:g} seconds: {problem}")
             time.sleep(POLL_SECONDS)
 
     def items(self, path: str, member: str) -> list[Any]:
         """Return the list `member` of the JSON value at `path`.  Raises RestError."""
         try:
-            answer = self.get(path)
+            response = self.get(path)
         except RefusedError as refusal:
             if refusal.status == 404:
                 raise RestError(f"{self.url} is not a placement server: {refusal}") from None
             raise
-        members = answer.get(member) if isinstance(answer, dict) else None
+        members = response.get(member) if isinstance(response, dict) else None
         if not isinstance(members, list):
             raise RestError(f"{self.url} is not a placement server: no {member} at {path}")
         return members
@@ -127,22 +127,23 @@ class RestClient(RestApi):
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
         try:
-            answer = super().send(method, path, body, version)
+            response = super().send(method, path, body, version)
         except RefusedError as refusal:
-            self._has_answered()
+            self._has_responded()
             raise _sentence(refusal, version or self.version) from None
         except NoPlacementService:
             request = f"{method} {path.partition('?')[0]}"
-            raise RestError(f"{request}: {self.url} does not answer in JSON") from None
+            raise RestError(f"{request}: {self.url} does not respond in JSON") from None
         except ClientException as error:
             if not self._adapter.connect_retries:  # no response has been received
-                hint = "; state --url" if self.url == identity.DEFAULT_URL else ""
-                raise RestError(f"cannot reach {self.url}: {reason(error)}{hint}") from None
+                is_default = self.url == identity.DEFAULT_URL
+                hint = "state --url" if is_default else "check the URL, and that the service runs"
+                raise RestError(f"cannot reach {self.url}: {reason(error)}; {hint}") from None
             raise LostError(f"lost {self.url} at {method} {path}: {reason(error)}") from None
-        self._has_answered()
-        return answer
+        self._has_responded()
+        return response
 
-    def _has_answered(self) -> None:
+    def _has_responded(self) -> None:
         """From now on, retry lost connections, because the server is running."""
         self._adapter.connect_retries = identity.RETRIES
 

@@ -164,13 +164,13 @@ class ClaimResult:
     expires_at: str | None = None
 
 
-def result_of(answer: Mapping[str, Any]) -> ClaimResult:
+def result_of(response: Mapping[str, Any]) -> ClaimResult:
     """Return the result of a claim in a response of the service."""
     return ClaimResult(
-        answer["allocations"],
-        answer["mappings"],
-        answer["consumer_generation"],
-        answer.get("expires_at"),
+        response["allocations"],
+        response["mappings"],
+        response["consumer_generation"],
+        response.get("expires_at"),
     )
 
 
@@ -192,8 +192,8 @@ def read_records_of_tree(api: RestApi, uuid: str) -> AllocationRecords:
     consumers: dict[str, None] = {}
     for provider in api.get(f"/resource_providers?in_tree={uuid}")["resource_providers"]:
         # If the provider was deleted after the list was read, there is no response.
-        answer = api.find(f"/resource_providers/{provider['uuid']}/allocations")
-        consumers.update(dict.fromkeys(answer["allocations"] if answer else ()))
+        response = api.find(f"/resource_providers/{provider['uuid']}/allocations")
+        consumers.update(dict.fromkeys(response["allocations"] if response else ()))
     records_read = ((consumer, read_record(api, consumer)) for consumer in consumers)
     return {consumer: record for consumer, record in records_read if record is not None}
 

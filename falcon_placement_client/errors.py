@@ -1,5 +1,6 @@
 """Errors of the client. Their messages contain the cause and the remedy."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -7,6 +8,7 @@ if TYPE_CHECKING:
     import requests
 
 CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
+_OPENSSL = re.compile(r"^\[SSL: \w+\] | \(_ssl\.c:\d+\)$")  # around a text
 MAX_REPEATED = 80  # maximum length of a value in an error, in characters
 
 
@@ -90,14 +92,16 @@ def reason(error: BaseException) -> str:
     from keystoneauth1 import exceptions  # noqa: PLC0415
 
     if isinstance(error, exceptions.ConnectTimeout):
-        return "no answer in time"
+        return "no response in time"
     layer: BaseException | None = error
     while isinstance(layer, exceptions.ConnectionError) and layer.__context__:
         layer = layer.__context__  # the text of this error is the URL and the text of its cause
     text = " ".join(str(layer).split())[:200] or type(layer).__name__
     while layer is not None:
+        if getattr(layer, "reason", None) == "WRONG_VERSION_NUMBER":
+            return "the server does not use TLS, so its URL begins with http://"
         if isinstance(layer, OSError) and layer.strerror:
-            return str(layer.strerror).lower()
+            return _OPENSSL.sub("", layer.strerror).lower()
         layer = _below(layer)
     return text
 
@@ -139,21 +143,21 @@ class RefusedError(RestError):
         super().__init__(f"{request} was refused with {status}: {detail}", status)
 
 
-def refusal(request: str, answer: "requests.Response") -> RefusedError:
+def refusal(request: str, response: "requests.Response") -> RefusedError:
     """Return the error for a response with an error status. request: method and path."""
-    error = _error_object(answer)
-    detail = str(error.get("detail") or answer.reason or "no reason given")
+    error = _error_object(response)
+    detail = str(error.get("detail") or response.reason or "no reason given")
     code = str(error.get("code", ""))
     offer = ""
     if "min_version" in error and "max_version" in error:
         offer = f"it offers {error['min_version']} to {error['max_version']}"
-    return RefusedError(request, answer.status_code, code, " ".join(detail.split()), offer)
+    return RefusedError(request, response.status_code, code, " ".join(detail.split()), offer)
 
 
-def _error_object(answer: "requests.Response") -> dict[str, Any]:
+def _error_object(response: "requests.Response") -> dict[str, Any]:
     """Return the error object of a response. Empty if the response contains none."""
     try:
-        error = answer.json()["errors"][0]
+        error = response.json()["errors"][0]
     except (ValueError, LookupError, TypeError):
         return {}
     return error if isinstance(error, dict) else {}

@@ -30,8 +30,8 @@ def _send(
 ) -> str | None:
     """Send a request about a hold. Return its end in UTC, if it has one."""
     api.require_v2("a hold")
-    answer = api.send(method, f"/holds/{check_consumer(consumer)}", body)
-    return answer["expires_at"] if answer else None
+    response = api.send(method, f"/holds/{check_consumer(consumer)}", body)
+    return response["expires_at"] if response else None
 
 
 def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
@@ -60,14 +60,14 @@ def convert(api: RestApi, hold: str, consumer: NewConsumer) -> ClaimResult:
     api.require_v2("a hold")
     identity = {"consumer_uuid": consumer.uuid, **identity_of(api, consumer)}
     try:
-        answer = api.post("/claims", {"from_hold": check_consumer(hold), **identity})
+        response = api.post("/claims", {"from_hold": check_consumer(hold), **identity})
     except RefusedError as refusal:
         if refusal.code == _EXPIRED:
             raise HoldExpired(refusal.detail) from refusal
         if refusal.is_conflict:
             raise AllocationConflict(refusal.detail) from refusal
         raise
-    return result_of(answer)
+    return result_of(response)
 
 
 class ConsumerMethods:
@@ -187,10 +187,10 @@ def create_claim(
         "request": request,
         "consumer_uuid": consumer.uuid,
     }
-    answer = api.post("/claims", body)
+    response = api.post("/claims", body)
     name_of = provider_names(api)
-    held = {name_of(uuid): each["resources"] for uuid, each in answer["allocations"].items()}
-    return ClaimRow(consumer.uuid, held, answer.get("expires_at"))
+    held = {name_of(uuid): each["resources"] for uuid, each in response["allocations"].items()}
+    return ClaimRow(consumer.uuid, held, response.get("expires_at"))
 
 
 def extend_claim(api: RestApi, consumer: str, seconds: int | None) -> HoldRow:

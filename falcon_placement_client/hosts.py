@@ -62,8 +62,8 @@ def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
     try:
         found = api.send("GET", path, version=_TRAITS_OF_LISTS)["resource_providers"]
     except RefusedError as refusal:
-        if refusal.status == 400:
-            return []  # the trait does not exist
+        if refusal.status == 400 and trait == DEFAULT_TRAIT:
+            return []  # the trait does not exist yet
         raise
     roots = [each for each in found if each["uuid"] == each["root_provider_uuid"]]
     taints = _read_taints(api)
@@ -100,8 +100,8 @@ def find_root(api: RestApi, host: str) -> dict[str, Any]:
 
 def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
     path = f"/resource_providers/{uuid}/traits"
-    answer = api.send("GET", path, version=_TRAITS_OF_LISTS)
-    return sorted(answer["traits"]), answer["resource_provider_generation"]
+    response = api.send("GET", path, version=_TRAITS_OF_LISTS)
+    return sorted(response["traits"]), response["resource_provider_generation"]
 
 
 class _Taints(NamedTuple):
@@ -124,11 +124,11 @@ def _read_taints(api: RestApi) -> _Taints:
     """Return the taints that an explained search names as reasons."""
     body = {"groups": {"": {"resources": {"VCPU": 1}}}, "limit": 1, "explain": "summary"}
     try:
-        answer = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
+        response = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
     except RestError:
         # The service is older, or the caller may not use `explain`.
         return _Taints(frozenset(), is_complete=False)
-    explanation = answer["explanation"]
+    explanation = response["explanation"]
     details = [each["detail"] for each in explanation["blocked"] if each["code"] == "tainted"]
     names = frozenset(re.findall(r"\b[A-Z0-9_]+\b", " ".join(details)))
     # If there are very many causes, the details may not contain all of them.
@@ -203,11 +203,16 @@ def drain_check(api: RestApi, hosts: Iterable[NamedHost]) -> Iterator[DrainRow]:
         RestError: a host no longer exists, or the service refuses a simulation.
     """
     for host in hosts:
-        answer = api.send("POST", "/simulations", {"changes": [{"drain": [host.uuid]}]}, V2)
+        response = api.send("POST", "/simulations", {"changes": [{"drain": [host.uuid]}]}, V2)
         stuck = [
             StuckConsumer(each["consumer"], each["code"], each["text"])
-            for each in answer["unplaceable"]
+            for each in response["unplaceable"]
         ]
         yield DrainRow(
-            host.uuid, host.name, answer["fits"], len(answer["moves"]), stuck, answer["undecided"]
+            host.uuid,
+            host.name,
+            response["fits"],
+            len(response["moves"]),
+            stuck,
+            response["undecided"],
         )

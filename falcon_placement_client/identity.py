@@ -67,7 +67,9 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
         if adapter.get_endpoint() is None:
             raise RestError("the identity has no placement endpoint; state one with --url")
     except ClientException as error:
-        text = unreachable(error) if isinstance(error, ConnectFailure) else reason(error)
+        text = reason(error)
+        if isinstance(error, ConnectFailure):
+            text = f"{unreachable(error)}; check OS_AUTH_URL, or auth_url in clouds.yaml"
         raise RestError(f"the identity cannot be used: {text}") from None
     except Exception as error:
         # keystoneauth1 raises a plain Exception if an option is missing.
@@ -84,8 +86,8 @@ def _check_identity_service(session: "Session") -> None:
     """
     url = getattr(session.auth, "auth_url", None)
     if url:
-        answer = session.get(url, authenticated=False, raise_exc=False)
-        if answer.status_code == 401:
+        response = session.get(url, authenticated=False, raise_exc=False)
+        if response.status_code == 401:
             raise RestError(f"{url} is not the URL of an identity service: it wants a token (401)")
 
 
@@ -157,7 +159,11 @@ def _of_cloud(cloud: NamedCloud) -> "Adapter":
         region = config.get_cloud_region(cloud=cloud.name)
         session = region.get_session()
     except ConfigException as error:
-        raise RestError(f"cloud {cloud.name}: {' '.join(str(error).split())}") from None
+        text = " ".join(str(error).split()).removesuffix(".")
+        raise RestError(
+            f"cloud {cloud.name}: {text}; clouds.yaml in this directory, ~/.config/openstack or "
+            "/etc/openstack defines clouds"
+        ) from None
     return adapter_of(
         session,
         region.get_region_name(SERVICE_TYPE),

@@ -183,10 +183,10 @@ def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
     """Return a consumer.  Raises ServiceTooOld, ConsumerError, RestError."""
     api.require_v2("a consumer")
     uuid = check_consumer(consumer)
-    answer = api.find(f"/consumers/{uuid}?include=allocations")
-    if answer is None:
+    response = api.find(f"/consumers/{uuid}?include=allocations")
+    if response is None:
         raise RestError(f"{uuid}: the consumer has no allocations")
-    return _row(answer, provider_names(api))
+    return _row(response, provider_names(api))
 
 
 def consumer_pages(

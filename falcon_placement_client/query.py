@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from falcon_placement_client.errors import RequestError, path_of
 from falcon_placement_client.json_request import AnyRequest, JsonRequest
+from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
 # A request that has not been validated yet.
@@ -107,7 +108,8 @@ def _place(key: str, request: Members) -> tuple[Form, Members]:
     match = GROUP_KEY.match(key)
     if match is None:
         keywords = sorted([*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS])
-        raise RequestError(key, f"no such parameter; there are {', '.join(keywords)}")
+        hint = did_you_mean(nearest(key, keywords)) or f"; there are {', '.join(keywords)}"
+        raise RequestError(key, f"no such parameter{hint}")
     if match["keyword"] == "can_split" and match["suffix"]:
         raise RequestError(key, "only the group without suffix can be split")
     return GROUP_FORMS[match["keyword"]], request["groups"].setdefault(match["suffix"], {})

@@ -114,6 +114,10 @@ class RestApi:
         LOG.info("the service supports placement %d.%d now, not %d.%d", *self.version, *version)
         return operation()
 
+    def check_service(self) -> None:
+        """Raise a ClientError if the server is not a placement service that can be used."""
+        self._negotiate()
+
     def get(self, path: str, version: Version | None = None) -> Any:
         """Return the JSON value at a path. Raises RefusedError, like all of these methods."""
         return self.send("GET", path, None, version)
@@ -162,12 +166,12 @@ class RestApi:
     ) -> Iterator[Mapping[str, Any]]:
         """Yield the objects in a list. The service may return the list in pages."""
         path = f"/{noun}?{query}"
-        answer = self.get(path, version)
+        response = self.get(path, version)
         while True:
-            yield from answer[noun]
-            if not answer.get(f"{noun}_links"):
+            yield from response[noun]
+            if not response.get(f"{noun}_links"):
                 return
-            answer = self.get(f"{path}&marker={answer[noun][-1]['uuid']}", version)
+            response = self.get(f"{path}&marker={response[noun][-1]['uuid']}", version)
 
     def send(
         self,
@@ -183,16 +187,16 @@ class RestApi:
             NoPlacementService: the response is not JSON.
             keystoneauth1.exceptions.ClientException: there is no response.
         """
-        answer = self.respond(method, path, body, version)
+        response = self.respond(method, path, body, version)
         request = f"{method} {path.partition('?')[0]}"
-        if answer.status_code >= 300:
-            raise refusal(request, answer)
-        if not answer.content:
+        if response.status_code >= 300:
+            raise refusal(request, response)
+        if not response.content:
             return None
         try:
-            return answer.json()
+            return response.json()
         except (ValueError, RecursionError):
-            raise NoPlacementService(f"{request}: the answer is not JSON; {_ADVICE}") from None
+            raise NoPlacementService(f"{request}: the response is not JSON; {_ADVICE}") from None
 
     def respond(
         self,
@@ -237,7 +241,7 @@ class RestApi:
             newest = _version_of(lines["v1.0"]["max_version"])
         except (LookupError, TypeError, ValueError):
             raise NoPlacementService(
-                f"GET /: the answer lists no versions of placement; {_ADVICE}"
+                f"GET /: the response lists no versions of placement; {_ADVICE}"
             ) from None
         if newest < LEAST:
             raise ServiceTooOld(

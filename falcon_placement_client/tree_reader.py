@@ -95,10 +95,10 @@ def read_provider(
         # Any write of a part increments the generation. Names and parents are in the list.
         return replace(provider, name=entry["name"], parent_uuid=entry["parent_provider_uuid"])
     for _ in range(READS):
-        answers = {part: api.get(f"{_LIST}/{entry['uuid']}/{part}") for part in PARTS}
-        generations = {answer[_GENERATION] for answer in answers.values()}
+        responses = {part: api.get(f"{_LIST}/{entry['uuid']}/{part}") for part in PARTS}
+        generations = {response[_GENERATION] for response in responses.values()}
         if len(generations) == 1:
-            parts = {part: answer[part] for part, answer in answers.items()}
+            parts = {part: response[part] for part, response in responses.items()}
             return provider_of({**entry, "generation": generations.pop()}, parts)
     raise UpdateFailed(
         f"{entry['name']}: other clients keep changing it, so it cannot be read: try again"

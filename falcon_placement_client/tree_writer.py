@@ -115,8 +115,8 @@ class TreeWriter:
         self._remove(drained)
 
     def _put_tree(self, request: TreeRequest, generations: dict[str, int | None]) -> None:
-        answer = self._api.put_tree(request.root, request.body)
-        for uuid, written in answer["providers"].items():
+        response = self._api.put_tree(request.root, request.body)
+        for uuid, written in response["providers"].items():
             generations[uuid] = written["generation"]
 
     def _write_singly(
@@ -181,8 +181,8 @@ class TreeWriter:
         self, provider: ProviderData, part: str, value: Any, generations: dict[str, int | None]
     ) -> None:
         body = {part: value, _GENERATION: generations[provider.uuid]}
-        answer = self._send(provider, "PUT", f"/resource_providers/{provider.uuid}/{part}", body)
-        generations[provider.uuid] = answer[_GENERATION]
+        response = self._send(provider, "PUT", f"/resource_providers/{provider.uuid}/{part}", body)
+        generations[provider.uuid] = response[_GENERATION]
 
     def _remove(self, providers: Iterable[ProviderData]) -> None:
         """Delete providers. Children are deleted before their parents."""

@@ -137,13 +137,13 @@ def apply_tree(
     body = {"providers": providers, "prune": prune, "create_names": create_names}
     body |= {name: value for name, value in options.items() if value}
     path = f"/provider_trees/{_root(entries)}{'?dry_run=true' if dry_run else ''}"
-    answer = api.put(path, body)
+    response = api.put(path, body)
     names = {check_uuid("the document", entry["uuid"]): entry["name"] for entry in entries}
     rows = [
         AppliedRow(names.get(uuid, ""), uuid, each["change"], each["generation"])
-        for uuid, each in answer["providers"].items()
+        for uuid, each in response["providers"].items()
     ]
-    return rows + [AppliedRow("", uuid, "deleted", None) for uuid in answer["deleted"]]
+    return rows + [AppliedRow("", uuid, "deleted", None) for uuid in response["deleted"]]
 
 
 def _row(provider: ProviderData, usages: Mapping[str, int]) -> ProviderRow:

@@ -105,13 +105,13 @@ class Watch:
         while True:
             poll = partial(self._api.get, f"/changes?since={quote(str(self.cursor))}", V2)
             try:
-                answer: Any = self._patiently(poll)
+                response: Any = self._patiently(poll)
             except RefusedError as refusal:
                 if refusal.status != _EXPIRED:
                     raise
                 LOG.info("the changes since the latest poll are not known; listing all trees again")
                 return
-            for change in answer["changes"]:
+            for change in response["changes"]:
                 uuid = change["uuid"]
                 if change["gone"]:
                     known.discard(uuid)
@@ -121,8 +121,8 @@ class Watch:
                     yield WatchedTree(uuid, WatchEvent.CHANGED)
             # The cursor is updated only here, because a watch that is closed, or continued by
             # another one, must not skip any change.
-            self.cursor = answer["cursor"]
-            if answer["complete"]:
+            self.cursor = response["cursor"]
+            if response["complete"]:
                 polls += 1
                 if polls == CONFIRMING_POLL:
                     for uuid in sorted(known - self._patiently(lambda: _roots(self._api))):

@@ -112,11 +112,11 @@ def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
     if not sys.stdin.isatty():
         raise LoadError(f"{finding}: use --yes to load the file anyway; nothing was loaded")
     try:
-        answer = input(f"{finding}. Type yes to load the file: ")
+        typed = input(f"{finding}. Type yes to load the file: ")
     except EOFError:
         print()
-        answer = ""
-    if answer.strip().lower() != "yes":
+        typed = ""
+    if typed.strip().lower() != "yes":
         raise LoadError("nothing was loaded")
     return ""
 

@@ -101,6 +101,7 @@ class Terminal:
             initial_indent=beginning,
             subsequent_indent=indent,
             break_on_hyphens=False,
+            break_long_words=False,  # names can be copied
         )
         yield from lines or [beginning.rstrip()]
 

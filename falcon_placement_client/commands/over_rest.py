@@ -120,10 +120,16 @@ def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: 
             def connect() -> RestClient:
                 return stack.enter_context(closing(RestClient(*where, version)))
 
+            call = Call(options, *where, connect, _is_named(options), sys.stdout)
             try:
-                return run(Call(options, *where, connect, _is_named(options), sys.stdout))
+                try:
+                    return run(call)
+                except (AttributeError, LookupError, TypeError):
+                    call.api.check_service()  # the responses of another service have another form
+                    raise
             except RefusedError as refusal:
-                fail(refusal.detail)
+                is_stated = refusal.code or refusal.status < 500
+                fail(refusal.detail if is_stated else f"{refusal}; see the log of {call.api.url}")
             except UsageError as error:
                 fail(error)
                 return USAGE

@@ -211,13 +211,13 @@ class _Loading:
 
     def _read_consumer(self, consumer: CloudConsumer) -> tuple[CloudConsumer | None, int | None]:
         """Return a consumer of the server with its generation, or None if it does not exist."""
-        answer = self._client.get(f"/allocations/{consumer.uuid}")
-        if not answer["allocations"]:
+        response = self._client.get(f"/allocations/{consumer.uuid}")
+        if not response["allocations"]:
             return None, None
         record = {}
         if consumer.has_record:
             record = self._client.get(f"/consumers/{consumer.uuid}?include=request", V2)
-        return consumer_of(consumer.uuid, {**record, **answer}), answer["consumer_generation"]
+        return consumer_of(consumer.uuid, {**record, **response}), response["consumer_generation"]
 
     def _temporary_inventories(self) -> Mapping[str, ProviderData]:
         """Return uuid -> provider with the temporary inventories for loading its consumers."""

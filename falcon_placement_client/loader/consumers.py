@@ -93,21 +93,21 @@ def spread_group(consumer: Mapping[str, Any]) -> CloudSpreadGroup | None:
     return None if group is None else CloudSpreadGroup(group["name"], int(group["max_per_host"]))
 
 
-def consumer_of(uuid: str, answer: Mapping[str, Any]) -> CloudConsumer:
+def consumer_of(uuid: str, response: Mapping[str, Any]) -> CloudConsumer:
     """Return a consumer in a response."""
-    consumer_type = answer["consumer_type"]
+    consumer_type = response["consumer_type"]
     return CloudConsumer(
         uuid=uuid,
-        project=answer["project_id"],
-        user=answer["user_id"],
+        project=response["project_id"],
+        user=response["user_id"],
         type=None if consumer_type == UNKNOWN_CONSUMER_TYPE else consumer_type,
         allocations={
             provider: allocation["resources"]
-            for provider, allocation in answer["allocations"].items()
+            for provider, allocation in response["allocations"].items()
         },
         line=0,
-        spread_group=spread_group(answer),
-        request=answer.get("request"),
+        spread_group=spread_group(response),
+        request=response.get("request"),
     )
 
 

@@ -50,15 +50,15 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
         read_consumers = _listed_consumers if client.supports_v2 else _single_consumers
         consumers = read_consumers(client, list(providers.values()), progress)
     # A hold would end soon, while a consumer in a file is permanent.
-    holds = {uuid for uuid, answer in consumers.items() if "expires_at" in answer}
+    holds = {uuid for uuid, response in consumers.items() if "expires_at" in response}
     return Cloud(
         client.url,
         tuple(providers.values()),
         tuple(
-            consumer_of(uuid, answer)
-            for uuid, answer in sorted(consumers.items())
+            consumer_of(uuid, response)
+            for uuid, response in sorted(consumers.items())
             # Omit consumers that have allocations from providers that were created concurrently.
-            if uuid not in holds and answer["allocations"].keys() <= providers.keys()
+            if uuid not in holds and response["allocations"].keys() <= providers.keys()
         ),
         _custom(resource_class["name"] for resource_class in resource_classes),
         _custom(traits),
@@ -130,8 +130,8 @@ def _single_consumers(
 ) -> dict[str, Json]:
     """Return uuid -> consumer, with one request for each provider and each consumer."""
     paths = [f"/resource_providers/{provider.uuid}/allocations" for provider in providers]
-    answers = _present(_read(client.find, paths, "providers' consumers", progress))
-    uuids = sorted(frozenset[str]().union(*(answer["allocations"] for answer in answers)))
+    responses = _present(_read(client.find, paths, "providers' consumers", progress))
+    uuids = sorted(frozenset[str]().union(*(response["allocations"] for response in responses)))
     consumers = _read(lambda uuid: client.get(f"/allocations/{uuid}"), uuids, "consumers", progress)
     pairs = zip(uuids, consumers, strict=True)
     return {uuid: consumer for uuid, consumer in pairs if consumer["allocations"]}

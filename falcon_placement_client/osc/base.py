@@ -17,6 +17,7 @@ from osc_lib.command import command
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, USAGE, Call, UsageError
 from falcon_placement_client.errors import ClientError, RefusedError, reason
+from falcon_placement_client.suggestions import suggest_options
 
 NO_CANDIDATES = "placement.no_candidates"
 INSTALL = "pip install 'falcon-placement-client[openstack]'"
@@ -48,6 +49,7 @@ class _Command(command.Command):
         formatter: Any = type("ExampleFormatter", (argparse.RawDescriptionHelpFormatter, usual), {})
         parser.formatter_class = formatter
         self.described.add_arguments(parser)
+        suggest_options(parser)
         return parser
 
     def get_epilog(self) -> str:

@@ -7,7 +7,7 @@ from osc_lib import exceptions
 
 from falcon_placement_client import holds, listing
 from falcon_placement_client.commands.command import Lister, Output
-from falcon_placement_client.commands.over_rest import Call, count
+from falcon_placement_client.commands.over_rest import Call, UsageError, count
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.holds import ClaimRow, HoldRow
 from falcon_placement_client.listing import ConsumerRow
@@ -55,6 +55,8 @@ class ListConsumers(Lister):
         )
 
     def output(self, call: Call) -> Output:
+        if not call.options.project_id and (call.options.user_id or call.options.spread_group):
+            raise UsageError("consumer list: --user and --spread-group need --project")
         stated = ((name, getattr(call.options, name)) for name in FILTERS)
         filters = {name: value for name, value in stated if value is not None}
         rows = listing.list_consumers(call.api, filters, call.options.limit)

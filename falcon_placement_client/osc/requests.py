@@ -122,7 +122,7 @@ def _read_file(path: str) -> dict[str, Any]:
     except OSError as error:
         raise exceptions.CommandError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise exceptions.CommandError(f"{path}: {error}") from None
+        raise exceptions.CommandError(f"{path}: not valid JSON: {error}") from None
     if not isinstance(request, dict):
         raise exceptions.CommandError(f"{path}: expected an object with the request")
     return request

@@ -11,6 +11,7 @@ from oslo_config import cfg
 from placement import config
 from placement.cli.commands import COMMANDS, Command, command_at
 from placement.entry import console
+from placement.runtime.suggestions import suggest_options
 
 
 def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], None] | None) -> int:
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], N
     config.parse(conf, arguments, None if uses_database else [], usage)
     if uses_database:
         config.check_values(conf)
-    config.log_to_stderr(conf)
+    config.log_to_stderr(conf, is_of_service=uses_database)
     action: Callable[[cfg.ConfigOpts], int] = conf.category.action
     return action(conf)
 
@@ -56,6 +57,7 @@ def _add_commands(
             continue
         if set_up is not None and not command.actions:
             set_up(parser)
+            suggest_options(parser)
             parser.description = command.describe(parser.description)
             continue
         parser.description = command.describe()

@@ -22,6 +22,12 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
     Raises:
         ConfigurationError: the log cannot be written.
     """
+    _set_up(conf)
+    for unknown in unknown_settings(conf):
+        LOG.warning("%s", unknown)
+
+
+def _set_up(conf: cfg.ConfigOpts) -> None:
     set_log_defaults()
     if conf.use_journal and find_spec("systemd") is None:
         raise ConfigurationError(
@@ -38,22 +44,27 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
         ) from None
     logs.guard()
-    for unknown in unknown_settings(conf):
-        LOG.warning("%s", unknown)
 
 
-def log_to_stderr(conf: cfg.ConfigOpts) -> None:
+def log_to_stderr(conf: cfg.ConfigOpts, *, is_of_service: bool = True) -> None:
     """Configure oslo.log for a command. Standard error is the only output.
 
     The command does not open the service's log file. If root created this file, the service could
     not write to it.
+
+    is_of_service: whether the command reads the options of the service. Other commands log neither
+        unknown options nor the repetition of requests, unless `debug` is set.
     """
     conf.set_override("use_stderr", True)
     for name in ("log_file", "log_dir", "log_config_append"):
         conf.set_override(name, None)
     for name in ("use_syslog", "use_journal", "use_json"):
         conf.set_override(name, False)
-    setup_logging(conf)
+    if is_of_service or conf.debug:
+        setup_logging(conf)
+    else:
+        _set_up(conf)
+        logging.getLogger("keystoneauth").setLevel(logging.ERROR)
 
 
 def set_log_defaults() -> None:

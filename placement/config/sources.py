@@ -149,7 +149,10 @@ def parse(
             default_config_dirs=directories,
         )
     except cfg.ConfigFilesNotFoundError as error:
-        raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
+        paths = ", ".join(error.config_files)
+        raise ConfigurationError(
+            f"cannot read {paths}: it does not exist, or the user has no permission"
+        ) from None
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"a configuration file is not UTF-8 text: {error}") from None
     except OSError as error:

@@ -76,7 +76,7 @@ def run(command: Callable[[], int]) -> int:
 
 
 def configuration_first(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with --config-file and --config-dir before the command.
+    """Return the arguments with --config-file, --config-dir and --debug before the command.
 
     The parsers of commands do not support these options.
     """
@@ -84,6 +84,9 @@ def configuration_first(arguments: Sequence[str]) -> list[str]:
     following = iter(arguments)
     for argument in following:
         name, equals, _value = argument.partition("=")
+        if argument == "--debug":
+            moved.append(argument)
+            continue
         if argument == "--":
             rest.append(argument)
             break

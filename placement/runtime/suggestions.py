@@ -1,7 +1,9 @@
 """Suggestions of existing names for unknown names."""
 
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from typing import Any
 
 DEFAULT_CUTOFF = 0.6  # minimum similarity of a suggested name, between 0 and 1
 # Maximum number of names that are compared completely. A comparison of two names of 255 characters
@@ -37,3 +39,20 @@ def did_you_mean(proposals: Iterable[str], form: str = "; {}") -> str:
     """Return a question that contains each proposal once, or "" if there are no proposals."""
     distinct = list(dict.fromkeys(proposals))
     return form.format(f"did you mean {', '.join(distinct)}?") if distinct else ""
+
+
+def suggest_options(parser: Any) -> None:
+    """Make the argparse parser of a command refuse unknown arguments itself, with a suggestion."""
+    parse = parser.parse_known_args
+
+    def parse_known_args(*args: Any, **kwargs: Any) -> Any:
+        values, unknown = parse(*args, **kwargs)
+        if unknown:
+            options = re.findall(r"(?<![\w-])--[\w-]+", parser.format_help())
+            misspelt = (text.partition("=")[0] for text in unknown if text.startswith("--"))
+            proposals = (proposal for name in misspelt for proposal in nearest(name, options))
+            hint = did_you_mean(proposals) or "; --help lists the arguments"
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return values, unknown
+
+    parser.parse_known_args = parse_known_args

@@ -164,7 +164,8 @@ def test_without_an_identity_service_a_token_is_sent_as_it_is(
         ),
         (
             {**USER, "OS_AUTH_URL": "http://127.0.0.1:1/v3"},
-            "the identity cannot be used: cannot reach http://127.0.0.1:1/v3: connection refused",
+            "the identity cannot be used: cannot reach http://127.0.0.1:1/v3: connection refused; "
+            "check OS_AUTH_URL, or auth_url in clouds.yaml",
         ),
         (
             {**USER, "OS_PASSWORD": ""},
@@ -231,7 +232,13 @@ def test_a_cloud_of_a_file_names_caller_and_server(
     assert dump("--os-cloud", "mine") == (0, "1 providers, 0 consumers")
     assert tokens == {TOKEN}
     code, line = dump("--os-cloud", "yours")
-    assert (code, line) == (1, "cloud yours: Cloud yours was not found.")
+    assert (code, line) == (
+        1,
+        (
+            "cloud yours: Cloud yours was not found; clouds.yaml in this directory, "
+            "~/.config/openstack or /etc/openstack defines clouds"
+        ),
+    )
 
 
 def test_the_url_of_a_service_is_not_taken_for_that_of_the_identity_service(

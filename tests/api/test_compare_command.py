@@ -307,7 +307,7 @@ HELD = {"allocations": {HOSTS[0]: {"resources": {"VCPU": 1}}}}
 @pytest.mark.parametrize(
     ("path", "body", "problem"),
     [
-        (f"{PART}/inventories", HTML, "does not answer in JSON"),
+        (f"{PART}/inventories", HTML, "does not respond in JSON"),
         (f"{PART}/inventories", {"inventories": []}, "inventories is missing"),
         (f"{PART}/inventories", {"inventories": {"VCPU": 1}}, "inventories.VCPU is missing"),
         *(

@@ -47,7 +47,7 @@ def test_an_unreachable_default_is_an_error_that_names_the_option(
     monkeypatch.setattr(identity, "DEFAULT_URL", "http://127.0.0.1:1")
     code, _out, err = explain("resources=VCPU:1", "--url", "http://127.0.0.1:1")
     assert code == 1
-    assert "cannot reach http://127.0.0.1:1: connection refused; state --url" in str(err)
+    assert err == "placement: cannot reach http://127.0.0.1:1: connection refused; state --url\n"
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,10 @@ def test_an_unreachable_default_is_an_error_that_names_the_option(
             "'localhost:80' is not the URL of a server; write it as http://localhost:80",
         ),
         (("resources=VCPU:1", "limit=x"), "limit"),
+        (("resource=VCPU:1",), "resource: no such parameter; did you mean resources?"),
         (
             ("resources=VCPU:1", "--url", "http://127.0.0.1:1"),
-            "cannot reach http://127.0.0.1:1: connection refused",
+            "cannot reach http://127.0.0.1:1: connection refused; check the URL, and that the ",
         ),
     ],
 )
@@ -106,8 +107,14 @@ OLD = {"status": 406, "detail": "no", "max_version": "1.39", "min_version": "1.0
             "URL is not a placement server: POST /allocation_candidates was refused with 404: "
             "Not Found",
         ),
+        (
+            503,
+            None,
+            "POST /allocation_candidates was refused with 503: Service Unavailable; see the log of "
+            "URL",
+        ),
         (200, {"allocation_requests": []}, "URL is not a placement server that explains requests"),
-        (200, None, "POST /allocation_candidates: URL does not answer in JSON"),
+        (200, None, "POST /allocation_candidates: URL does not respond in JSON"),
     ],
 )
 def test_a_server_that_does_not_explain_is_one_line(

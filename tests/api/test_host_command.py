@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from falcon_placement_client import hosts
 from placement import cli
 from tests.kit.builders import make_app
-from tests.kit.listener import listening
+from tests.kit.listener import answering, listening
 from tests.kit.printed import complaints
 from tests.kit.service import Client
 
@@ -114,11 +116,40 @@ def test_a_host_that_does_not_exist_leaves_all_others_unchanged(
 
 def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     url, client, _has_taints = server
-    assert host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)[0] == 0
+    code, _out, err = host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)
+    assert (code, "No such trait: CUSTOM_NONE" in err) == (1, True)
     code, _out, err = host("taint", "compute-2", "--trait", "CUSTOM_OTHER", "--url", url)
     assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (3, True)
     assert "the hosts have the trait already" in err
     assert traits_of(client, "00000000-0000-0000-0000-0000000000c2") == ["CUSTOM_OTHER"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"resource_providers": 1}'])
+@pytest.mark.parametrize("arguments", [("list",), ("taint", "compute-1")])
+def test_a_server_of_another_kind_is_one_line(
+    host: Any, arguments: tuple[str, ...], body: bytes
+) -> None:
+    with answering(200, body) as url:
+        code, out, err = host(*arguments, "--url", url)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "GET /: the response lists no versions of placement" in err
+
+
+def test_repeated_requests_are_logged_only_with_debug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__SYNC_AT_STARTUP", "true")  # no option
+    program = Path(sys.executable).with_name("placement-manage")
+    with answering(503, b"") as url:
+        quiet, verbose = (
+            subprocess.run(
+                [program, "host", "list", "--url", url, *more],
+                capture_output=True, text=True, check=False,
+            ).stderr
+            for more in ([], ["--debug"])
+        )  # fmt: skip
+    assert quiet.count("\n") == 1
+    assert "Retriable status code 503" in verbose
 
 
 @pytest.mark.parametrize(

@@ -477,11 +477,14 @@ def test_a_url_that_is_none(load: Load, small: Path, url: str) -> None:
 def test_no_server(load: Load, small: Path) -> None:
     assert load(small, url="http://127.0.0.1:1") == (
         1,
-        ["cannot reach http://127.0.0.1:1: connection refused"],
+        [
+            "cannot reach http://127.0.0.1:1: connection refused; check the URL, and that the "
+            "service runs"
+        ],
     )
     assert load(small, url="http://127.0.0.1:1", wait=0.3) == (
         1,
-        ["no answer from http://127.0.0.1:1 in 0.3 seconds: connection refused"],
+        ["no response from http://127.0.0.1:1 in 0.3 seconds: connection refused"],
     )
 
 
@@ -510,7 +513,7 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
             "URL is not a placement server: no resource_providers at /resource_providers",
         ),
         (200, [], "URL is not a placement server: no resource_providers at /resource_providers"),
-        (200, None, "GET /resource_providers: URL does not answer in JSON"),
+        (200, None, "GET /resource_providers: URL does not respond in JSON"),
     ],
 )
 def test_answers_of_other_servers(

@@ -238,7 +238,9 @@ def test_a_document_that_is_served_below_a_prefix_says_so(application: Any) -> N
 def test_the_document_of_any_version_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config, "log_to_stderr", lambda _conf: None)  # for the tests that follow
+    monkeypatch.setattr(
+        config, "log_to_stderr", lambda _conf, **_of: None
+    )  # for the tests that follow
     assert cli.main(["openapi"]) == 0
     assert json.loads(capsys.readouterr().out) == describe(LATEST)
     assert cli.main(["openapi", "--microversion", "1.12"]) == 0

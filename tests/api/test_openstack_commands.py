@@ -446,6 +446,22 @@ def test_a_version_that_is_too_old_is_refused(openstack: Openstack, endpoint: st
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        ("candidate list --requird X", 2, "arguments: --requird X; did you mean --required?"),
+        (f"candidate list --request {__file__}", 1, "not valid JSON: "),
+        ("consumer list --user x", 2, "consumer list: --user and --spread-group need --project"),
+        ("tree show x --os-endpoint http://127.0.0.1:1", 1, "check the URL, and that the service"),
+    ],
+)
+def test_a_mistake_is_named_with_what_to_do(
+    openstack: Openstack, endpoint: str, arguments: str, code: int, complaint: str
+) -> None:
+    assert openstack.run("placement", *arguments.split()) == (code, "")
+    assert complaint in openstack.complaint.splitlines()[-1]
+
+
 def test_other_commands_import_nothing_of_the_client(tmp_path: Path) -> None:
     code = (
         "import sys, falcon_placement_client.osc.plugin\n"

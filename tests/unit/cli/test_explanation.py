@@ -110,6 +110,12 @@ What would help
     )
 
 
+def test_a_long_name_is_not_broken() -> None:
+    terminal = Terminal(width=40)
+    text = f"group=_A.member_of={'x' * 30}.required={'Y' * 60}"
+    assert list(terminal.wrap(f"a {text} b", "  ")) == ["  a", f"  {text}", "  b"]
+
+
 def test_a_bound_on_work_is_reported() -> None:
     hosts = {"all": 100000, "looked": 30000, "served": 4, "complete": False}
     text = told({**EXPLANATION, "hosts": hosts})

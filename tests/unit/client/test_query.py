@@ -74,7 +74,8 @@ def test_a_query_is_said_as_people_write_it() -> None:
         ("limit=0", "limit=0: expected a whole number of at least 1"),
         ("limit=1&limit=1", "limit: this parameter may be given only once"),
         ("can_split_A=VCPU", "can_split_A: only the group without suffix can be split"),
-        ("resource=VCPU:1", "resource: no such parameter; there are can_split, explain,"),
+        ("resource=VCPU:1", "resource: no such parameter; did you mean resources?"),
+        ("foo=VCPU:1", "foo: no such parameter; there are can_split, explain,"),
     ],
 )
 def test_an_error_names_the_parameter_and_what_was_expected(query: str, complaint: str) -> None:

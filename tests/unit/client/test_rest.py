@@ -235,5 +235,5 @@ def test_a_further_attempt_waits_a_part_of_its_pause(monkeypatch: pytest.MonkeyP
 def test_a_response_without_json_differs_from_a_refusal() -> None:
     answer = mock.Mock(status_code=200, json=mock.Mock(side_effect=json.JSONDecodeError("", "", 0)))
     adapter = mock.Mock(request=mock.Mock(return_value=answer))
-    with pytest.raises(ClientError, match="GET /traits: the answer is not JSON"):
+    with pytest.raises(ClientError, match="GET /traits: the response is not JSON"):
         RestApi(adapter).get("/traits?name=x", (1, 39))
