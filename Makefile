@@ -36,7 +36,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test test-all fresh servers soak faults lint style types imports format docs samples lock audit \
   screenshots version wheel pythons pins openstack dist gabbi update galera migrations peer client nova \
-  watcher conformance bench
+  watcher cloud conformance bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -222,6 +222,11 @@ watcher: ## the example strategy of examples/watcher, with Watcher from PyPI
 	PIP_CONSTRAINT= $(VENV)/watcher/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --editable $(CLIENT) --editable . --editable examples/watcher $(WATCHER) hypothesis pytest
 	$(VENV)/watcher/bin/python -m pytest -W default tests/watcher $(ARGUMENTS)
+
+# Services of OpenStack from PyPI (Debian: rabbitmq-server, memcached, mariadb-server, nginx-light, gcc).
+cloud: RELEASE = 2026.2
+cloud: $(INSTALLED) ## a whole OpenStack with a fake nova-compute  (REFERENCE=16.0.0, ARGUMENTS=--small)
+	$(BIN)/python -m tests.cloud --release $(RELEASE) $(if $(REFERENCE),--reference $(REFERENCE)) $(ARGUMENTS)
 
 conformance: $(INSTALLED) ## tests and clients of OpenStack's projects: hours, into docs/reference/conformance.rst
 	$(BIN)/python -m tests.conformance $(ARGUMENTS)
