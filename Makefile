@@ -26,10 +26,10 @@ LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_
   openstack_commands policy request_log wsgi_stack) tests/cluster/test_metrics.py
 # Releases of OpenStack whose pins `make openstack` installs: files of requirements/openstack.
 RELEASE ?= 2025.1
-# The release of Debian whose servers `make servers` runs, in a directory that the servers' users can
-# enter: tests that run as root start servers as those users.
+# The release of Debian whose MariaDB `make servers` runs, with MySQL and PostgreSQL of unstable, in directories
+# that the servers' users can enter: tests that run as root start servers as those users.
 DEBIAN ?= trixie
-SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
+SERVERS := /var/tmp/placement-servers-$(shell id -u)
 # The minimal Debian of `make fresh`.
 FRESH := /var/tmp/placement-fresh-$(shell id -u)/bookworm
 PYTEST := $(BIN)/python -m pytest
@@ -93,9 +93,10 @@ test-all: $(INSTALLED) ## all tests, on each installed engine: those of the gate
 fresh: ## make serve and make test in a clean clone of HEAD, on a minimal Debian  (root, debootstrap)
 	.ci/fresh $(FRESH)
 
-servers: $(INSTALLED) ## the sample on MariaDB and PostgreSQL of another release of Debian  (DEBIAN=…)
-	.ci/servers $(DEBIAN) $(SERVERS)
-	PLACEMENT_SERVERS=$(SERVERS) PLACEMENT_ENGINES= $(BIN)/python -m tests $(ARGUMENTS)
+servers: $(INSTALLED) ## the sample on MariaDB, MySQL and PostgreSQL of newer releases of Debian  (DEBIAN=…)
+	.ci/servers $(DEBIAN) $(SERVERS)/$(DEBIAN) mariadb-server-core mariadb-client-core
+	.ci/servers sid $(SERVERS)/sid mysql-server-core mysql-router postgresql
+	PLACEMENT_SERVERS=$(SERVERS)/$(DEBIAN):$(SERVERS)/sid PLACEMENT_ENGINES= $(BIN)/python -m tests $(ARGUMENTS)
 
 soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

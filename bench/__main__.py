@@ -31,6 +31,7 @@ from tests.kit.engines import Server as DatabaseServer
 OUR_INDEX = "inventories_resource_class_max_unit_idx"
 OPTIONS = {
     "mariadb": ("--innodb-buffer-pool-size=2G",),
+    "mysql": ("--innodb-buffer-pool-size=2G",),
     "postgresql": ("-c", "shared_buffers=1GB"),
 }
 # Options with which a COMMIT is on the disk, as operators set them.
@@ -40,6 +41,11 @@ DURABLE = {
         "--innodb-flush-method=O_DIRECT",
         "--log-bin",
         "--server-id=1",
+        "--sync-binlog=1",
+    ),
+    "mysql": (
+        "--innodb-flush-log-at-trx-commit=1",
+        "--innodb-flush-method=O_DIRECT",
         "--sync-binlog=1",
     ),
     "postgresql": ("-c", "fsync=on"),

@@ -14,14 +14,14 @@ from placement.objects import locking
 from placement.runtime import deadline
 from tests.kit.cloud import building
 from tests.kit.drivers import failing_once
-from tests.kit.engines import ENGINE
+from tests.kit.engines import FAMILY
 from tests.kit.service import Service
 
 HOSTS = 200
 FOUND = "/allocation_candidates?resources=VCPU:1"
 NOT_FOUND = "/allocation_candidates?resources=VCPU:9"
 NOVA = "1.36"  # with a limit
-TOO_LONG = {"sqlite": "SQLITE_INTERRUPT", "mariadb": 1969, "postgresql": "57014"}[ENGINE]
+TOO_LONG = {"sqlite": "SQLITE_INTERRUPT", "mariadb": 1969, "postgresql": "57014"}[FAMILY]
 
 
 class Clock:

@@ -19,7 +19,7 @@ from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview
 from falcon_placement_client.rest import MAX_V1
 from placement.cli import main
-from tests.kit.engines import ENGINE, share
+from tests.kit.engines import FAMILY, share
 from tests.kit.listener import listening
 from tests.kit.printed import complaints
 from tests.kit.service import Service, claim
@@ -30,7 +30,7 @@ TRAITS = ("HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE", "CUSTOM_BIG")
 RACK = "5ac00000-0000-4000-8000-00000000000A"
 
 # The character set of the tests' MariaDB ends at U+FFFF.
-LAST = 0xFFFF if ENGINE == "mariadb" else None
+LAST = 0xFFFF if FAMILY == "mariadb" else None
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"], max_codepoint=LAST), max_size=5)
 
 Server = tuple[Service, str]

@@ -14,7 +14,7 @@ from placement.db import tables as t
 from placement.foresight.simulation import simulate
 from placement.runtime import turns
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
-from tests.kit.engines import ENGINE
+from tests.kit.engines import FAMILY
 from tests.kit.service import Service
 from tests.kit.statements import counted
 
@@ -191,7 +191,7 @@ def test_statements_do_not_depend_on_the_number_of_consumers(
     assert len(answer["moves"]) == 2 * consumers
     # Roots, consumers of trees, their allocations, expired holds and records; where views tear, the
     # roots again.
-    assert len(statements) == 5 + (ENGINE == "mariadb")
+    assert len(statements) == 5 + (FAMILY == "mariadb")
 
 
 def test_an_expired_hold_does_not_move_and_its_resources_are_free(service: Service) -> None:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from tests.cluster.model import complaints
 from tests.kit.cycles import anomalies
 from tests.kit.dependencies import transactions
-from tests.kit.engines import ENGINE
+from tests.kit.engines import ENGINE, FAMILY
 from tests.kit.processes import new_host, send, serving
 from tests.kit.recording import Recorded
 from tests.kit.replication import DATABASE, MariaDbPair, Pair, await_true, replicated
@@ -109,7 +109,7 @@ def test_no_acknowledged_write_is_lost_when_a_replica_becomes_the_primary(
         print(f"\n{kind}, {ENGINE}: {figures}")
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="a server of PostgreSQL restarts as a standby")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="a server of PostgreSQL restarts as a standby")
 def test_writes_go_on_if_connections_to_the_first_server_remain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

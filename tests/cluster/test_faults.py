@@ -16,7 +16,7 @@ import pytest
 
 from tests.cluster.model import PATIENCE, Model
 from tests.kit.builders import database_url
-from tests.kit.engines import ENGINE, behind, server
+from tests.kit.engines import ENGINE, FAMILY, behind, server
 from tests.kit.processes import NoAnswerError, Process, send, serving
 from tests.kit.proxy import Cut
 
@@ -214,8 +214,8 @@ def test_a_database_that_takes_no_writes_answers_503_until_it_does(
             f"ALTER DATABASE {name} SET default_transaction_read_only = on",
             f"ALTER DATABASE {name} RESET default_transaction_read_only",
         ),
-    }[ENGINE]
-    if ENGINE == "mariadb":
+    }[FAMILY]
+    if FAMILY == "mariadb":
         # The administrator himself is not bound by it.
         server().execute(
             "CREATE OR REPLACE USER placement@127.0.0.1",

@@ -79,6 +79,6 @@ def test_a_good_start_is_one_line_and_a_warning_of_believed_tokens(tmp_path: Pat
         [warning] = [line for line in process.log().splitlines() if " WARNING " in line]
     finally:
         process.stop()
-    product = {"sqlite": "SQLite", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}[ENGINE]
+    product = {"sqlite": "SQLite", "mariadb": "MariaDB", "mysql": "MySQL"}.get(ENGINE, "PostgreSQL")
     assert f"placement {__version__} on {product} " in ready
     assert "[api] auth_strategy is noauth2: every token is accepted" in warning

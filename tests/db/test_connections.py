@@ -14,7 +14,7 @@ from placement.db.dialects import dialect_of_url
 from placement.db.statement import Write
 from tests.kit.builders import database_url
 from tests.kit.drivers import failure, losing_commit
-from tests.kit.engines import ENGINE
+from tests.kit.engines import ENGINE, FAMILY
 from tests.kit.pooler import pooled
 from tests.kit.service import Service, claim, inventories
 
@@ -83,7 +83,7 @@ def test_a_thread_opens_one_connection_in_each_pool(service: Service) -> None:
 @pytest.mark.skipif(ENGINE == "sqlite", reason="there is no server")
 def test_behind_a_proxy_a_thread_opens_one_connection_in_each_pool(tmp_path: Path) -> None:
     url, pooler = pooled(database_url(tmp_path), seed=1)
-    options = {**KOLLA, f"{ENGINE}_prepared_statements": False}
+    options = {**KOLLA, f"{FAMILY}_prepared_statements": False}
     with closing(pooler), Service(tmp_path, url=url, placement_database=options) as service:
         create_host(service)
         before = pooler.clients

@@ -24,7 +24,7 @@ from placement.entry import app
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.drivers import failure
-from tests.kit.engines import ENGINE, server
+from tests.kit.engines import ENGINE, FAMILY, server
 from tests.kit.ports import free_port
 from tests.kit.service import Client
 from tests.migrations.conftest import ENVIRONMENT
@@ -35,7 +35,7 @@ def as_reader(url: str) -> tuple[Settings, Database]:
     made = sa.make_url(url)
     if ENGINE == "sqlite":
         made = made.set(database=f"file:{made.database}", query={"mode": "ro", "uri": "true"})
-    elif ENGINE == "mariadb":
+    elif FAMILY == "mariadb":
         with sa.create_engine(url).begin() as conn:
             conn.exec_driver_sql("CREATE USER IF NOT EXISTS reader@'localhost'")
             conn.exec_driver_sql(f"GRANT SELECT ON {made.database}.* TO reader@'localhost'")
@@ -163,7 +163,7 @@ REFUSED_PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("parameters", REFUSED_PARAMETERS[ENGINE])
+@pytest.mark.parametrize("parameters", REFUSED_PARAMETERS[FAMILY])
 def test_a_parameter_that_the_database_cannot_meet_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, parameters: str
 ) -> None:
@@ -173,7 +173,7 @@ def test_a_parameter_that_the_database_cannot_meet_is_not_waited_for(
         database.connect_first()
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="others have no such setting")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="others have no such setting")
 def test_a_session_that_the_database_refuses_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,7 +14,7 @@ from placement.db.statements import allocations as statements
 from placement.objects import allocation_state, locking
 from placement.runtime import events
 from placement.runtime.events import Details, Event
-from tests.kit.engines import ENGINE
+from tests.kit.engines import ENGINE, FAMILY
 from tests.kit.interleaving import is_waiting
 from tests.kit.service import Service, claim, inventories
 
@@ -74,7 +74,7 @@ def test_a_claim_that_waits_for_a_root_has_locked_nothing_else_of_its_tree(
         answer = pool.submit(act, service)
         try:
             wait_for_a_waiting_claim(service)
-            rows = f"SELECT id FROM resource_providers {BY_TREE[ENGINE]} = {root_id}"
+            rows = f"SELECT id FROM resource_providers {BY_TREE[FAMILY]} = {root_id}"
             assert len(conn.execute(sa.text(f"{rows} FOR UPDATE NOWAIT")).all()) == 2
         finally:
             conn.rollback()

@@ -10,13 +10,13 @@ import pytest
 from placement.db.statement import CHUNK_SIZE
 from placement.objects import catalog
 from tests.kit.builders import make_database
-from tests.kit.engines import ENGINE
+from tests.kit.engines import FAMILY
 from tests.kit.rows import insert
 from tests.kit.service import Service
 
 HOST = str(uuids.UUID(int=1))
-FOLDS = ENGINE == "mariadb"  # a unique index ignores case, accents and trailing spaces there
-NARROW = ENGINE == "mariadb"  # the server's character set ends at U+FFFF
+FOLDS = FAMILY == "mariadb"  # a unique index ignores case, accents and trailing spaces there
+NARROW = FAMILY == "mariadb"  # the server's character set ends at U+FFFF
 
 ALIKE = [("name", "NAME"), ("name", "náme"), ("name", "name  ")]
 ONE, OTHER = (str(uuids.UUID(int=number)) for number in (11, 12))
@@ -235,7 +235,7 @@ def test_a_row_that_no_client_can_create_matches_no_other_name(client: Service, 
         assert answer.status_code == 201
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere names are equal or not")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="elsewhere names are equal or not")
 @pytest.mark.parametrize(
     ("collation", "other"),
     [
@@ -264,7 +264,7 @@ def test_names_are_exact_in_the_character_sets_of_adopted_tables(
         assert len(found.json["resource_providers"]) == count
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere 0 is a number like any other")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="elsewhere 0 is a number like any other")
 def test_the_first_class_has_id_0_in_a_table_that_generates_ids(tmp_path: Path) -> None:
     _settings, database = make_database(tmp_path)
     with database.writer.begin() as conn:

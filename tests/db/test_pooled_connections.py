@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.kit.builders import database_url
-from tests.kit.engines import ENGINE, seeded
+from tests.kit.engines import ENGINE, FAMILY, seeded
 from tests.kit.pooler import Pooler, pooled
 from tests.kit.service import Service, claim, inventories
 
@@ -47,7 +47,7 @@ def pooler_and_services(
 ) -> Iterator[tuple[Pooler, list[Service]]]:
     url, pooler = pooled(database_url(tmp_path), seed=1)
     with ExitStack() as stack:
-        options = {f"{ENGINE}_prepared_statements": request.param}
+        options = {f"{FAMILY}_prepared_statements": request.param}
         services = [
             stack.enter_context(Service(tmp_path, url=url, placement_database=options))
             for _ in range(SERVICES)

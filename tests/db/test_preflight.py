@@ -20,7 +20,7 @@ from placement.operate import preflight
 from placement.operate.hazards import TABLES, Hazard, read_hazards
 from placement.operate.preflight import Workers
 from tests.kit.builders import database_url, make_database, prepare, settings
-from tests.kit.engines import ENGINE, SERVERS, Server, empty_database, server
+from tests.kit.engines import ENGINE, FAMILY, SERVERS, Server, empty_database, server
 from tests.kit.pooler import pooled
 from tests.kit.ports import free_port
 from tests.kit.replication import DATABASE, Pair, await_true, replicated
@@ -46,7 +46,7 @@ CASES: dict[str, list[tuple[Sequence[str], list[str]]]] = {
     ],
 }  # fmt: skip
 # The danger of the server of the tests.
-UNFLUSHED = {"sqlite": "synchronous", "mariadb": "flush", "postgresql": "fsync"}[ENGINE]
+UNFLUSHED = {"sqlite": "synchronous", "mariadb": "flush", "postgresql": "fsync"}[FAMILY]
 
 Run = Callable[..., Any]
 
@@ -88,7 +88,7 @@ def start() -> Iterator[Callable[[Sequence[str]], Server]]:
         each.discard()
 
 
-@pytest.mark.parametrize(("options", "dangers"), CASES[ENGINE])
+@pytest.mark.parametrize(("options", "dangers"), CASES[FAMILY])
 def test_dangers_of_a_server_are_found(
     start: Any, run: Run, options: Sequence[str], dangers: list[str]
 ) -> None:
@@ -195,15 +195,15 @@ def test_the_exit_code_depends_on_dangers_and_on_request_on_notes(
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no connections")
 def test_a_note_is_an_error_only_if_requested(start: Any, run: Run) -> None:
-    (options, _dangers), *_others = CASES[ENGINE]
+    (options, _dangers), *_others = CASES[FAMILY]
     started = start(options)
     encoding = {
         "mariadb": "CHARACTER SET utf8mb3",
         "postgresql": "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'",
-    }[ENGINE]
+    }[FAMILY]
     started.execute(f"CREATE DATABASE placement {encoding}")
     prepare(started.url("placement"))
-    if ENGINE == "mariadb":
+    if FAMILY == "mariadb":
         engine = sa.create_engine(started.url("placement"), poolclass=sa.NullPool)
         with engine.begin() as conn:
             conn.exec_driver_sql("ALTER TABLE users CONVERT TO CHARACTER SET latin1")
@@ -231,13 +231,13 @@ def test_a_proxy_that_loses_variables_is_found(
 ) -> None:
     url, pooler = pooled(database_url(tmp_path), seed=1)
     monkeypatch.setattr(type(pooler), "variables", lambda _pooler, _command: ())
-    variable = {"mariadb": "lock_wait_timeout", "postgresql": "lock_timeout"}[ENGINE]
+    variable = {"mariadb": "lock_wait_timeout", "postgresql": "lock_timeout"}[FAMILY]
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with closing(pooler), engine.connect() as conn:  # of another program
         conn.exec_driver_sql(f"SET SESSION {variable} = 7")
         document = run(url)[1]
     (session,) = (each for each in document["found"] if each["name"] == "session")
-    assert session["wrong"] == (ENGINE == "mariadb")
+    assert session["wrong"] == (FAMILY == "mariadb")
     assert variable in session["state"]
 
 
@@ -255,7 +255,7 @@ def test_a_replica_that_does_not_respond_is_a_danger(tmp_path: Path, run: Run) -
     assert names(run(url, SLAVE_CONNECTION=away)[1]) == [UNFLUSHED, "replication"]
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="PostgreSQL requires no privilege")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="PostgreSQL requires no privilege")
 def test_a_missing_privilege_is_reported(tmp_path: Path, run: Run) -> None:
     url = database_url(tmp_path)
     user = f"reader{os.getpid()}"  # other runs may use the same server at the same time
@@ -292,7 +292,7 @@ def test_replicas_are_judged(pair: Pair, run: Run) -> None:
     code, document = run(pair.replica_url())
     assert (code, document["commit"]) == (1, None)
     pair.replica.kill()
-    disconnected = {"mariadb": "replicas", "postgresql": "standbys"}[ENGINE]
+    disconnected = {"mariadb": "replicas", "postgresql": "standbys"}[FAMILY]
     await_true(lambda: hazards(pair.url()) == {disconnected: True})
 
 
@@ -300,7 +300,7 @@ def test_replicas_are_judged(pair: Pair, run: Run) -> None:
 def test_a_replica_that_confirms_no_commits_is_a_danger(pair: Pair) -> None:
     pair.acknowledge_early()
     names = {"mariadb": {"replicas": True}, "postgresql": {"standbys": True}}
-    await_true(lambda: hazards(pair.url()) == names[ENGINE])
+    await_true(lambda: hazards(pair.url()) == names[FAMILY])
 
 
 def test_the_document_is_complete_if_the_user_may_not_write(

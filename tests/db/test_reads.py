@@ -36,7 +36,7 @@ from tests.kit.cloud import (
     load,
     write,
 )
-from tests.kit.engines import ENGINE, server
+from tests.kit.engines import ENGINE, FAMILY, server
 from tests.kit.reads import Reads, counted_reads
 from tests.kit.rows import OURS, damage
 from tests.kit.service import Service
@@ -86,7 +86,7 @@ def new(service: Service, cloud: Cloud) -> None:
 def adopted(service: Service, cloud: Cloud) -> None:
     """Create a cloud, remove this service's columns from the tables, and adopt them."""
     new(service, cloud)
-    on_table = " ON inventories" if ENGINE == "mariadb" else ""
+    on_table = " ON inventories" if FAMILY == "mariadb" else ""
     damage(
         service.database,
         [
@@ -118,10 +118,10 @@ KEPT_STATISTICS = {
 def filled(service: Service, cloud: Cloud) -> None:
     """Create a cloud with the statistics of empty tables, which MariaDB reads when it starts."""
     with service.database.writer.begin() as conn:
-        for table in t.metadata.tables if ENGINE in KEPT_STATISTICS else ():
-            conn.exec_driver_sql(f"ALTER TABLE {table} {KEPT_STATISTICS[ENGINE]}")
+        for table in t.metadata.tables if FAMILY in KEPT_STATISTICS else ():
+            conn.exec_driver_sql(f"ALTER TABLE {table} {KEPT_STATISTICS[FAMILY]}")
         write(conn, cloud)
-    if ENGINE == "mariadb":
+    if FAMILY == "mariadb":
         service.database.dispose()
         server().kill()
         server().start()

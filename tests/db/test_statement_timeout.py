@@ -12,7 +12,7 @@ from placement.db.engine import Database
 from placement.entry import app
 from placement.errors import StatementTooLong
 from tests.kit.builders import make_database
-from tests.kit.engines import ENGINE, server
+from tests.kit.engines import ENGINE, FAMILY, server
 
 COUNT = """
 WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {})
@@ -24,10 +24,10 @@ def slow_query(seconds: float) -> sa.TextClause:
     """Return a statement that takes this time. On SQLite, the time is approximate."""
     texts = {
         "sqlite": COUNT.format(round(seconds * 3_000_000)),
-        "mariadb": f"SELECT SLEEP({seconds})",
+        "mariadb": f"SELECT SLEEP({seconds}) AS woken HAVING woken = 0",
         "postgresql": f"SELECT 1 FROM pg_sleep({seconds})",
     }
-    return sa.text(texts[ENGINE])
+    return sa.text(texts[FAMILY])
 
 
 RUNNING = {
@@ -57,11 +57,11 @@ def assert_nothing_runs() -> None:
 
     If it were running, for much longer.
     """
-    if ENGINE in RUNNING:
+    if FAMILY in RUNNING:
         engine = sa.create_engine(server().url(server().admin), poolclass=sa.NullPool)
         deadline = time.monotonic() + LONG / 2
         with engine.connect() as conn:
-            while conn.execute(sa.text(RUNNING[ENGINE])).scalar() != 0:
+            while conn.execute(sa.text(RUNNING[FAMILY])).scalar() != 0:
                 assert time.monotonic() < deadline
                 conn.rollback()
                 time.sleep(0.05)

@@ -11,9 +11,9 @@ from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from tests.kit.authority import Authority
 from tests.kit.builders import settings
-from tests.kit.engines import ENGINE, MYSQL_DRIVER, MariaDB, server
+from tests.kit.engines import FAMILY, MYSQL_DRIVER, MariaDB, server
 
-pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="drivers of MariaDB differ in it")
+pytestmark = pytest.mark.skipif(FAMILY != "mariadb", reason="drivers of MariaDB differ in it")
 
 DRIVERS_OWN = pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="options of PyMySQL")
 LISTED = "subjectAltName=IP:127.0.0.1"  # how the URLs name the server

@@ -12,10 +12,10 @@ from placement.db.engine import Database
 from placement.errors import LostRace, PlacementError
 from tests.kit.builders import make_database
 from tests.kit.drivers import failure
-from tests.kit.engines import ENGINE
+from tests.kit.engines import FAMILY
 
 # The statement was interrupted: what KILL QUERY and pg_cancel_backend do to a ROLLBACK.
-INTERRUPTED = {"sqlite": "SQLITE_INTERRUPT", "mariadb": 1317, "postgresql": "57014"}[ENGINE]
+INTERRUPTED = {"sqlite": "SQLITE_INTERRUPT", "mariadb": 1317, "postgresql": "57014"}[FAMILY]
 ADD = sa.text("INSERT INTO consumer_types (name) VALUES (:name)")
 FAILED = (sa.exc.DBAPIError, PlacementError)
 NAMES = sa.text("SELECT name FROM consumer_types")

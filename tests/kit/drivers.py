@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db import compounds
-from tests.kit.engines import ENGINE, server
+from tests.kit.engines import FAMILY, server
 from tests.kit.statements import text_of
 
 # MySQL codes that the client library generates.
@@ -24,7 +24,7 @@ OUT_OF_STEP = 2014
 def failure(code: object) -> Exception:
     """The driver's exception for a code: a name of SQLite, an integer of MySQL, a SQLSTATE."""
     if isinstance(code, int):
-        return _from_mariadb(code) if ENGINE == "mariadb" else _from_pymysql(code)
+        return _from_mariadb(code) if FAMILY == "mariadb" else _from_pymysql(code)
     text = str(code)
     if text.startswith("SQLITE_"):
         kind = sqlite3.IntegrityError if "CONSTRAINT" in text else sqlite3.OperationalError

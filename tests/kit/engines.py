@@ -1,11 +1,11 @@
 """Private database servers of the tests, which may be killed and are discarded at the end.
 
-`PLACEMENT_ENGINE` is the engine of the tests' databases: sqlite (the default), mariadb or
-postgresql. The servers are programs installed on this machine, or in the directory
-`PLACEMENT_SERVERS` that `.ci/servers` has made, each with a private data directory and a free port.
-`PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB: pymysql (the default) or
-mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random examples than
-those of `make test-all` and the gate.
+`PLACEMENT_ENGINE` is the engine of the tests' databases: sqlite (the default), mariadb, mysql or
+postgresql. The servers are programs installed on this machine, or in the directories
+`PLACEMENT_SERVERS` (separated by colons) that `.ci/servers` has made, each with a private data
+directory and a free port. `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB and MySQL: pymysql
+(the default) or mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random
+examples than those of `make test-all` and the gate.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ from tests.kit.proxy import Proxy
 
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
 MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
+# The engine whose SQL and error codes the engine has: MySQL has those of MariaDB.
+FAMILY = "mariadb" if ENGINE == "mysql" else ENGINE
 # Views may be torn, so further reads of revisions confirm content
 # (`placement/objects/revisions.py`).
-TEARS_VIEWS = ENGINE == "mariadb"
-# The root of a tree with the programs of servers, of which none is taken from elsewhere.
+TEARS_VIEWS = FAMILY == "mariadb"
+# The roots of trees with the programs of servers, of which none is taken from elsewhere.
 SERVERS_ROOT = os.environ.get("PLACEMENT_SERVERS")
 START = 180  # seconds for the start of a server
 # Factor for the number of random examples that a test states. The default is enough to notice each
@@ -98,13 +100,14 @@ class Server:
     @classmethod
     def binary(cls, name: str) -> str:
         """The path of a program.  Raises MissingServerError."""
-        usr = Path(SERVERS_ROOT or "/", "usr")
+        roots = [Path(root, "usr") for root in (SERVERS_ROOT or "/").split(":")]
         # Before the programs in usr/bin, which choose among the versions of the machine.
-        places = sorted(map(str, usr.glob("lib/postgresql/*/bin")), reverse=True)
-        places += [] if SERVERS_ROOT else os.environ["PATH"].split(":")
-        places += [f"{usr}/bin", f"{usr}/sbin"]
-        found = shutil.which(name, path=":".join(places))
-        if found is None:
+        places = [path for usr in roots for path in sorted(usr.glob("lib/postgresql/*/bin"))[::-1]]
+        places += [] if SERVERS_ROOT else map(Path, os.environ["PATH"].split(":"))
+        places += [usr / folder for usr in roots for folder in ("bin", "sbin")]
+        found = shutil.which(name, path=":".join(map(str, places)))
+        # MariaDB has links to its programs by the names of MySQL's.
+        if found is None or (name == "mysqld" and Path(found).is_symlink()):
             raise MissingServerError(f"{name} is not installed")
         return found
 
@@ -222,6 +225,7 @@ class MariaDB(Server):
     program = "mariadbd"
     scheme = f"mysql+{MYSQL_DRIVER}://root"
     admin = "mysql"
+    own_options: ClassVar[Sequence[str]] = ("--skip-name-resolve", "--sync-frm=OFF")
 
     @property
     def _directories(self) -> Sequence[str]:
@@ -249,14 +253,30 @@ class MariaDB(Server):
             f"--port={self.port}",
             "--bind-address=127.0.0.1",
             *self._directories,
-            "--skip-name-resolve",
             "--character-set-server=utf8mb3",
             "--collation-server=utf8mb3_general_ci",
             "--max-connections=400",
             # Durable if the process is killed, but not in a power failure: enough for tests.
             "--innodb-flush-log-at-trx-commit=2",
             "--innodb-flush-method=nosync",
-            "--sync-frm=OFF",
+            *self.own_options,
+        )
+
+
+class MySQL(MariaDB):
+    """MySQL with the same character set."""
+
+    program = "mysqld"
+    # Its log of rows for replicas is on by default.
+    own_options = ("--sync-binlog=0", "--mysqlx=OFF", "--secure-file-priv=")
+
+    def make(self) -> Sequence[str]:
+        return (
+            self.binary(self.program),
+            "--no-defaults",
+            "--initialize-insecure",
+            f"--datadir={self.directory}/data",
+            *self._directories,
         )
 
 
@@ -290,7 +310,11 @@ class PostgreSQL(Server):
         )  # fmt: skip
 
 
-SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": PostgreSQL}
+SERVERS: Mapping[str, type[Server]] = {
+    "mariadb": MariaDB,
+    "mysql": MySQL,
+    "postgresql": PostgreSQL,
+}
 
 
 def installed(engine: str) -> bool:

@@ -12,7 +12,7 @@ import threading
 from collections import defaultdict
 from typing import BinaryIO
 
-from tests.kit.engines import ENGINE, server
+from tests.kit.engines import FAMILY, server
 from tests.kit.proxy import without_tls
 
 
@@ -225,5 +225,5 @@ POOLERS = {"mariadb": MySql, "postgresql": PostgreSql}
 
 def pooled(url: str, seed: int) -> tuple[str, Pooler]:
     """The URL of a server's database through a new pooler, and the pooler."""
-    pooler = POOLERS[ENGINE](server().port, seed)
+    pooler = POOLERS[FAMILY](server().port, seed)
     return url.replace(f":{server().port}/", f":{pooler.port}/"), pooler

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from tests.kit.engines import ENGINE
+from tests.kit.engines import FAMILY
 from tests.kit.statements import text_of
 
 INSTRUCTIONS = 5
@@ -83,7 +83,7 @@ def _session_reads(dbapi_connection: Any) -> int:
             " OR Variable_name LIKE 'Handler_icp%'"
         )
         counters = {name: int(value) for name, value in cursor.fetchall()}
-    refused = counters.pop("Handler_icp_attempts") - counters.pop("Handler_icp_match")
+    refused = counters.pop("Handler_icp_attempts", 0) - counters.pop("Handler_icp_match", 0)
     return sum(counters.values()) + refused
 
 
@@ -175,7 +175,7 @@ COUNTERS: Mapping[str, type[Counter]] = {
 @contextmanager
 def counted_reads(database: Database) -> Iterator[list[Reads]]:
     """Collect the statements of one thread, with the reads of each."""
-    counter = COUNTERS[ENGINE]()
+    counter = COUNTERS[FAMILY]()
 
     def checkout(dbapi_connection: Any, *_rest: Any) -> None:
         counter.open(dbapi_connection)

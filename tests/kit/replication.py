@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from tests.kit.builders import prepare
-from tests.kit.engines import ENGINE, MYSQL_DRIVER, MariaDB, PostgreSQL, Server
+from tests.kit.engines import FAMILY, MYSQL_DRIVER, MariaDB, PostgreSQL, Server
 from tests.kit.proxy import Proxy
 
 WAIT = 180  # seconds for replication
@@ -290,7 +290,7 @@ PAIRS: Mapping[str, type[Pair]] = {"mariadb": MariaDbPair, "postgresql": Postgre
 @contextmanager
 def replicated() -> Iterator[Pair]:
     """Start a pair of the selected engine, with the database of the service."""
-    pair = PAIRS[ENGINE]()
+    pair = PAIRS[FAMILY]()
     try:
         pair.primary.execute(f"CREATE DATABASE {DATABASE}")
         prepare(pair.primary.url(DATABASE))

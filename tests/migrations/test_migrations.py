@@ -23,7 +23,7 @@ from placement.errors import ConfigurationError, DatabaseUnusable
 from placement.objects import catalog, derived
 from tests.kit import charsets
 from tests.kit.builders import database_url, settings
-from tests.kit.engines import ENGINE, empty_database
+from tests.kit.engines import FAMILY, empty_database
 from tests.kit.processes import REPOSITORY
 from tests.kit.rows import OURS, assert_nothing_else_changed, contents
 from tests.kit.service import Client, Service, claim
@@ -111,7 +111,7 @@ def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
         assert schema.version(conn) == schema.newest()
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="other databases have one encoding")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="other databases have one encoding")
 @pytest.mark.parametrize(("charset", "code"), [("utf8", 1), ("utf8mb4", 0)])
 def test_a_connection_that_cannot_transfer_the_characters_of_columns_is_a_warning(
     database: Database,
@@ -131,7 +131,7 @@ def test_a_connection_that_cannot_transfer_the_characters_of_columns_is_a_warnin
     assert ("has charset=utf8, which cannot transfer" in found["details"]) is bool(code)
 
 
-@pytest.mark.skipif(ENGINE != "mariadb", reason="other databases have one encoding")
+@pytest.mark.skipif(FAMILY != "mariadb", reason="other databases have one encoding")
 def test_a_database_of_nova_is_adopted_with_its_character_sets(
     database: Database, url: str, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

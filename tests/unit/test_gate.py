@@ -14,7 +14,7 @@ import yaml
 
 from tests import selection, soak
 from tests.__main__ import NAMED, QUICK, SLOW, Job, jobs
-from tests.kit.engines import MissingServerError, PostgreSQL, installed, version
+from tests.kit.engines import SERVERS, MissingServerError, PostgreSQL, installed, version
 from tests.kit.missing import need
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,7 @@ def test_what_make_test_leaves_out_is_in_make_test_all(monkeypatch: pytest.Monke
 
     quick, smoke = run()
     assert [job.name for job in quick] == [f"sqlite {part}" for part in QUICK]
-    assert [job.name for job in smoke] == ["mariadb smoke", "postgresql smoke"]
+    assert [job.name for job in smoke] == [f"{name} smoke" for name in SERVERS]
     whole, servers = run(run_all=True)
     assert {job.name for job in whole} == {f"sqlite {part}" for part in {**QUICK, **SLOW}}
     assert all("--selection=whole" in job.tests for job in servers)
@@ -135,22 +135,27 @@ def test_a_directory_of_servers_runs_the_sample_on_each_of_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for module in ("tests.__main__", "tests.kit.engines"):
-        monkeypatch.setattr(f"{module}.SERVERS_ROOT", str(tmp_path))
+        monkeypatch.setattr(f"{module}.SERVERS_ROOT", f"{tmp_path}/trixie:{tmp_path}/sid")
     for name in ("ENGINES", "GALERA", "MYSQLCLIENT"):
         monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
-    with pytest.raises(LookupError, match="not installed: mariadb, postgresql"):
+    with pytest.raises(LookupError, match="not installed: mariadb, mysql, postgresql"):
         list(jobs([]))
     for path, stated in {
-        "usr/sbin/mariadbd": "/1.2/mariadbd  Ver 11.8.9-MariaDB-0+deb13u1",
-        "usr/lib/postgresql/17/bin/postgres": "postgres (PostgreSQL) 17.12 (Debian 17.12-0)",
+        "trixie/usr/sbin/mariadbd": "/1.2/mariadbd  Ver 11.8.9-MariaDB-0+deb13u1",
+        "sid/usr/sbin/mysqld": "/1.2/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",
+        "sid/usr/lib/postgresql/18/bin/postgres": "postgres (PostgreSQL) 18.1 (Debian 18.1-2)",
     }.items():
         program = tmp_path / path
-        program.parent.mkdir(parents=True)
+        program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text(f"#!/bin/sh\necho '{stated}'\n")
         program.chmod(0o755)
     found = [(job.engine, job.tests) for job in jobs([])]
-    assert found == [(engine, ["--selection=sample"]) for engine in ("mariadb", "postgresql")]
-    assert [version(engine) for engine in ("mariadb", "postgresql")] == ["11.8.9", "17.12"]
+    assert found == [(engine, ["--selection=sample"]) for engine in SERVERS]
+    assert [version(engine) for engine in SERVERS] == ["11.8.9", "9.7.4", "18.1"]
+    # MariaDB has links by MySQL's names.
+    (tmp_path / "sid/usr/sbin/mysqld").unlink()
+    (tmp_path / "trixie/usr/sbin/mysqld").symlink_to("mariadbd")
+    assert not installed("mysql")
 
 
 def test_a_server_whose_user_does_not_exist_is_not_installed_for_root(

@@ -64,8 +64,8 @@ ERRORS = ErrorCodes(
     not_committed=frozenset({1205, 1213}) | READ_ONLY,
     deadlock=frozenset({1213}),
     # utf8mb3 cannot store characters above U+FFFF.
-    unstorable=frozenset({1300, 1366, 3988}),
-    incomparable=frozenset({1267, 1270, 1271, 1300, 3988}),
+    unstorable=frozenset({1300, 1366, 3854, 3988}),
+    incomparable=frozenset({1267, 1270, 1271, 1300, 3854, 3988}),
     duplicate=frozenset({1062}),
     too_long=frozenset({1969, 3024}),  # MariaDB, MySQL
     permanent={
@@ -134,7 +134,11 @@ class MySql(Dialect):
     generic_plans = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return secure defaults for mysqlclient, or a faster cursor for PyMySQL."""
+        """Return the mode of the session, and secure defaults of the driver.
+
+        SQLAlchemy reads the mode when it is connected, and then quotes names accordingly.
+        """
+        mode = {"sql_mode": settings.mysql_sql_mode} if settings.mysql_sql_mode else {}
         charset = url.query.get("charset", "utf8mb4")
         if charset not in UNICODE:
             raise ValueError(
@@ -143,19 +147,19 @@ class MySql(Dialect):
             )
         driver = url.get_driver_name()
         if driver == mysqlclient.DRIVER:
-            return mysqlclient.arguments(url)
+            return mode | mysqlclient.arguments(url)
         if driver == "pymysql":
             # PERF: importing the driver takes time, and other databases do not need the driver.
             from placement.db.dialects import pymysql  # noqa: PLC0415
 
-            return pymysql.arguments(url)
-        return {}
+            return mode | pymysql.arguments(url)
+        return mode
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set the modes, and the timeouts for row locks and table locks."""
+        """Set the limit of texts, and the timeouts for row locks and table locks."""
         if hasattr(dbapi_connection, "server_capabilities"):  # PyMySQL
             from placement.db.dialects import pymysql  # noqa: PLC0415
 
@@ -169,8 +173,6 @@ class MySql(Dialect):
         if role is Role.READ:
             # The drivers have different options for autocommit.
             statements.append("SET SESSION autocommit = 1")
-        if settings.mysql_sql_mode:
-            statements.append(f"SET SESSION sql_mode = '{settings.mysql_sql_mode}'")
         if settings.wsrep_sync_wait is not None:
             statements.append(f"SET SESSION {SYNC_WAIT} = {settings.wsrep_sync_wait}")
         run(dbapi_connection, statements)

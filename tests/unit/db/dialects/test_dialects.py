@@ -122,14 +122,12 @@ def test_sqlite_leaves_transactions_to_the_service() -> None:
     assert sqlite.connect_args(url, replace(SETTINGS, write_timeout=99)) == {"timeout": 5.0}
 
 
-def test_mysql_waits_for_locks_at_least_a_second_and_has_the_modes_that_are_set() -> None:
-    given = replace(SETTINGS, write_timeout=0.2, mysql_sql_mode="", wsrep_sync_wait=None)
+def test_mysql_waits_for_locks_and_nodes_as_stated() -> None:
+    given = replace(SETTINGS, write_timeout=0.2, wsrep_sync_wait=None)
     statements = session("mysql", given)
     assert "SET SESSION innodb_lock_wait_timeout = 1" in statements
-    assert not any("sql_mode" in each or "wsrep" in each for each in statements)
-    statements = session("mysql", replace(given, mysql_sql_mode="TRADITIONAL", wsrep_sync_wait=1))
-    assert "SET SESSION sql_mode = 'TRADITIONAL'" in statements
-    assert "SET SESSION wsrep_sync_wait = 1" in statements
+    assert not any("wsrep" in each for each in statements)
+    assert "SET SESSION wsrep_sync_wait = 1" in session("mysql", replace(given, wsrep_sync_wait=1))
 
 
 @pytest.mark.parametrize(("role", "commits"), [(Role.READ, True), (Role.WRITE, False)])

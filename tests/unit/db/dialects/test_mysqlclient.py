@@ -14,6 +14,7 @@ from tests.kit.builders import settings
 SETTINGS = settings("sqlite://").database
 SAFE_DEFAULTS = {
     "charset": "utf8mb4", "connect_timeout": 10, "local_infile": False, "multi_statements": False,
+    "sql_mode": "TRADITIONAL",
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def test_secure_defaults_are_set(url: str) -> None:
 
 def test_what_the_url_says_holds() -> None:
     stated = arguments("mysql+mysqldb://h/d?charset=utf8&connect_timeout=3&local_infile=1")
-    assert stated == {"multi_statements": False}
+    assert stated == {"multi_statements": False, "sql_mode": "TRADITIONAL"}
 
 
 @pytest.mark.parametrize(
