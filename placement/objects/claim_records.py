@@ -137,12 +137,11 @@ def remembered_request(text: str | None, amounts: Mapping[str, int]) -> Request 
     return request if requested == amounts else None
 
 
-def sum_by_class(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def sum_by_class(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
     """Return class -> sum of the amounts of all parts."""
-    sums: dict[str, int] = {}
+    sums: Counter[str] = Counter()
     for amounts in parts:
-        for name, amount in amounts.items():
-            sums[name] = sums.get(name, 0) + int(amount)
+        sums.update(amounts)
     return sums
 
 

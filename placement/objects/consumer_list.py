@@ -139,7 +139,8 @@ def _with_parts(
         of_consumer = by_uuid.get(row.uuid, {})
         request = None
         if ConsumerPart.REQUEST in parts:
-            request = claim_records.remembered_request(row.request, _sums(of_consumer))
+            held = claim_records.sum_by_class(each.resources for each in of_consumer.values())
+            request = claim_records.remembered_request(row.request, held)
         consumers.append(
             ListedConsumer(
                 row.uuid,
@@ -154,7 +155,3 @@ def _with_parts(
             )
         )
     return consumers
-
-
-def _sums(of_consumer: Mapping[str, ProviderAllocations]) -> dict[str, int]:
-    return claim_records.sum_by_class(each.resources for each in of_consumer.values())

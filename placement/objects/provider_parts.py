@@ -82,10 +82,8 @@ def _allocations(conn: Connection, provider_ids: Collection[int]) -> dict[Part, 
     allocations: dict[int, dict[str, Holding]] = {provider_id: {} for provider_id in provider_ids}
     rows = statements.allocations(provider_ids).rows(conn)
     for provider_id, consumer, generation, class_name, amount in rows:
-        holdings = allocations[provider_id]
-        if consumer not in holdings:
-            holdings[consumer] = Holding({}, generation)
-        holdings[consumer].resources[class_name] = amount
+        holding = allocations[provider_id].setdefault(consumer, Holding({}, generation))
+        holding.resources[class_name] = amount
     return {Part.ALLOCATIONS: allocations}
 
 

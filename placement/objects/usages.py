@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import usages as statements
+from placement.objects.claim_records import sum_by_class
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 ALL = "all"
@@ -18,11 +19,6 @@ class Usage:
     consumer_count: int = 0
     # Allocated amounts by resource class.
     amounts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: "Usage") -> None:
-        self.consumer_count += other.consumer_count
-        for name, amount in other.amounts.items():
-            self.amounts[name] = self.amounts.get(name, 0) + amount
 
 
 def get_for_project(
@@ -53,10 +49,9 @@ def get_for_project(
 
 
 def total(by_type: Mapping[str, Usage]) -> Usage:
-    usage = Usage()
-    for usage_of_type in by_type.values():
-        usage.add(usage_of_type)
-    return usage
+    usages = by_type.values()
+    amounts = sum_by_class(usage.amounts for usage in usages)
+    return Usage(sum(usage.consumer_count for usage in usages), amounts)
 
 
 def _shown_type(name: str | None) -> str:

@@ -146,7 +146,7 @@ FAULTS = (
     Check(
         "overcommitted",
         "inventories whose usage exceeds their capacity",
-        findings.counted(statements.overcommitted),
+        findings.counted(audit_statements.over_capacity),
         "allowed; no further claims fit until enough is released",
         wrong=False,
     ),

@@ -169,7 +169,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "integrity.idle_consumers": (),
     "integrity.inventories_of_unknown_class": (),
     "integrity.numbered_inventories": ([1],),
-    "integrity.overcommitted": (),
     "integrity.positions": ([1],),
     "integrity.record_consumers": ([UUID], 1, 1),
     "integrity.rootless": (1000,),

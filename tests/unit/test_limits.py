@@ -15,16 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28939,
+    "placement": 28915,
     "placement/api": 5965,
-    "placement/candidates": 4795,
-    "placement/db": 5288,
-    "placement/foresight": 3752,
-    "placement/objects": 3829,
+    "placement/candidates": 4787,
+    "placement/db": 5285,
+    "placement/foresight": 3747,
+    "placement/objects": 3821,
     "placement/operate": 802,
     "falcon_placement_client": 8741,
-    "tests": 50851,
-    "tests/cloud": 875,
+    "tests": 50849,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)

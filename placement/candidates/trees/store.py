@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from sys import intern
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -132,7 +132,7 @@ class TreeStore:
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.can_confirm(self._conn)
-        rows_by_root: dict[int, list[_Row]] = {}
+        rows_by_root: dict[int, list[tuple[int | None, Member]]] = {}
         roots: dict[int, int] = {}
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
             if row_id == root_id:
@@ -140,8 +140,9 @@ class TreeStore:
                 is_true = confirms and revision == seen[root_id]
                 roots[root_id] = revision if is_true else revisions.UNKNOWN
             keys = _one_set(frozenset(map(identifiers.key, aggregates)))
-            row = _Row(row_id, parent_id, uuid, stocks[fields], names[trait_ids], keys)
-            rows_by_root.setdefault(root_id, []).append(row)
+            own_id = root_id if row_id == root_id else row_id  # one object for the id of a root
+            member = Member(uuid, -1, stocks[fields], names[trait_ids], keys, own_id)
+            rows_by_root.setdefault(root_id, []).append((parent_id, member))
         return {
             root_id: _tree(root_id, revision, rows_by_root[root_id])
             for root_id, revision in roots.items()
@@ -160,31 +161,16 @@ class TreeStore:
         return named
 
 
-class _Row(NamedTuple):
-    """The data of one provider from which its tree is built."""
-
-    id: int
-    # Id of the parent's row, or None for a root.
-    parent_id: int | None
-    uuid: str
-    stocks: Stocks
-    traits: frozenset[str]
-    # Normalized UUIDs of the aggregates.
-    aggregates: frozenset[str]
-
-
-def _tree(root_id: int, revision: int, rows: Iterable[_Row]) -> Tree:
-    """Build a tree from the rows of its members. Parents come before children."""
-    children: dict[int | None, list[_Row]] = {}
-    for row in sorted(rows):
-        children.setdefault(row.parent_id, []).append(row)
+def _tree(root_id: int, revision: int, rows: Iterable[tuple[int | None, Member]]) -> Tree:
+    """Build a tree from the ids of the parents and the members. Parents come before children."""
+    children: dict[int | None, list[Member]] = {}
+    for parent_id, member in sorted(rows, key=lambda row: row[1].id):
+        children.setdefault(parent_id, []).append(member)
     members: list[Member] = []
-    waiting = [(row, -1) for row in children[None]]
-    for row, parent in waiting:
-        position = len(members)
-        row_id = row.id if members else root_id  # one object for the id of a root
-        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row_id))
-        waiting += [(child, position) for child in children.get(row.id, ())]
+    waiting = [(member, -1) for member in children[None]]
+    for member, parent in waiting:
+        waiting += [(child, len(members)) for child in children.get(member.id, ())]
+        members.append(member if parent < 0 else member._replace(parent=parent))
     aggregates = _one_set(frozenset().union(*[member.aggregates for member in members]))
     return Tree(root_id, members[0].uuid, revision, tuple(members), aggregates)
 

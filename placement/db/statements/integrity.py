@@ -210,12 +210,6 @@ def inventories_of_unknown_class() -> Query:
     return Query(rows.where(resource_class.c.id.is_(None)))
 
 
-def overcommitted() -> Query:
-    """Select inventories whose usage exceeds their capacity."""
-    rows = _named(inventory, inventory.c.used, inventory.c.capacity)
-    return Query(rows.where(inventory.c.used > inventory.c.capacity))
-
-
 def numbered_inventories(ids: Collection[int]) -> Queries:
     """Select (provider, class, used, capacity, id) of inventories."""
     column = inventory.c

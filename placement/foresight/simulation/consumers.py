@@ -61,7 +61,7 @@ class MovableConsumer:
         self.member: Membership | None = None
         if record is not None:
             self.is_expired = record.is_expired
-            amounts = totals_of(row.allocations.values())
+            amounts = claim_records.sum_by_class(row.allocations.values())
             self.remembered = claim_records.remembered_request(record.request, amounts)
             self.member = membership_of(record.spread_group, row.project)
 
@@ -108,14 +108,6 @@ def read_consumers(conn: Connection, drained: Collection[int]) -> list[MovableCo
 # -- sizes -------------------------------------------------------------------------------------
 
 
-def totals_of(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """Return class -> units of all parts."""
-    totals: Counter[str] = Counter()
-    for amounts in parts:
-        totals.update(amounts)
-    return totals
-
-
 def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
     """Return the largest share of the capacity of a class.
 
@@ -125,7 +117,7 @@ def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
             any other share is larger than all shares of other classes.
     """
     shares: list[Share] = [(False, Fraction(0))]
-    for name, amount in totals_of(held.values()).items():
+    for name, amount in claim_records.sum_by_class(held.values()).items():
         capacity = max(0, capacities.get(name, 0))
         if capacity:
             shares.append((False, Fraction(amount, capacity)))

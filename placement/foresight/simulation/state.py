@@ -20,7 +20,6 @@ from placement.foresight.simulation.consumers import (
     derived_request,
     membership_of,
     share_of,
-    totals_of,
 )
 from placement.foresight.simulation.copies import CopiedHosts
 from placement.foresight.simulation.search import OUT_OF_BUDGET, RootOf, Searches
@@ -39,6 +38,7 @@ from placement.foresight.simulation.value import (
     Unplaced,
 )
 from placement.objects import identifiers
+from placement.objects.claim_records import sum_by_class
 from placement.vocabulary import SHARING_TRAIT
 
 # The code of consumers for which a drained host serves only as a sharing provider.
@@ -251,7 +251,7 @@ class State:
         consumer.root_of |= self._allocate(candidate)
         found = candidate.allocations
         consumer.allocations = {
-            provider: totals_of([held.get(provider, {}) for held in (kept, found)])
+            provider: sum_by_class([held.get(provider, {}) for held in (kept, found)])
             for provider in (*kept, *found)
         }
         self._index(consumer)

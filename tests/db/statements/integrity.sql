@@ -132,13 +132,6 @@ FROM inventories JOIN resource_providers ON resource_providers.id = inventories.
     LEFT OUTER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
 WHERE inventories.id IN (:ids …);
 
--- integrity.overcommitted: Select inventories whose usage exceeds their capacity.
-SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
-    inventories.used, inventories.capacity
-FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
-    LEFT OUTER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
-WHERE inventories.used > inventories.capacity;
-
 -- integrity.positions: Select (id, uuid, parent id, root id) of providers.
 SELECT resource_providers.id, resource_providers.uuid, resource_providers.parent_provider_id AS
     parent_id, resource_providers.root_provider_id AS root_id
