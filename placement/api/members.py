@@ -15,6 +15,9 @@ CLASS_KEY: Fragment = {"type": "string", "examples": ["VCPU"]}
 UUID = Json(UUID_KEY)
 ROOT_UUID = Json.of("string", samples.ROOT)
 PARENT_UUID = Json.of(["string", "null"], samples.PARENT)
+# null if the database contains the consumer, but not its project or user.
+PROJECT = Json.of(["string", "null"], samples.PROJECT)
+USER = Json.of(["string", "null"], samples.USER)
 AMOUNTS = Json(
     {
         "title": "Amounts",

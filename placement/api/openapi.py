@@ -152,7 +152,8 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
     if route.body_schema is not None:
         schema = route.body_schema.at(version).schema
         # Bodies of several operations already have a title.
-        named = {"title": f"{_capitalised(route.operation)}Request", **schema}
+        title = route.operation.title().replace("_", "")
+        named = {"title": f"{title}Request", **schema}
         operation["requestBody"] = {"required": True, "content": _content(named, components)}
     return operation
 
@@ -177,10 +178,6 @@ def _responses(
 
 def _content(schema: Fragment, components: Components) -> Mapping[str, Any]:
     return {JSON: {"schema": components.add(schema), "example": example_of(schema)}}
-
-
-def _capitalised(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _path(path: str) -> Iterable[Mapping[str, Any]]:
@@ -252,14 +249,12 @@ def _groups(names: Iterable[str], suffix: str, components: Components) -> Mappin
 def _success(
     route: Route, status: int, version: Microversion, components: Components
 ) -> Mapping[str, Any]:
-    success: dict[str, Any] = {"description": REASONS[status]}
     headers = {
         **(ETAG if _is_tagged(route, version) else {}),
         **(LOCATION if route.response.has_location else {}),
         **(dry_run.RESPONSE_HEADER if route.has_dry_runs and dry_run.exists_at(version) else {}),
     }
-    if headers:
-        success["headers"] = headers
+    success: dict[str, Any] = {"description": REASONS[status], "headers": headers}
     if route.response.shape is not None:
         success["content"] = _content(route.response.shape.schema(version), components)
     return success

@@ -57,6 +57,8 @@ class Parameter:
 owner = partial(Parameter, schema=matching(".{1,255}"), error="expected 1 to 255 characters")
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+# A UUID in any spelling.
+UUID_SCHEMA = matching("[{}A-Za-z0-9:-]+")
 # Error for a value that is not a UUID. Clients often send a name instead.
 PROVIDER_UUID = (
     "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"
@@ -66,7 +68,13 @@ PROVIDER_UUID = (
 def provider_uuid(
     since: str, about: str, *, required: bool = False, error: str | None = None
 ) -> Parameter:
-    return Parameter(since, about, matching(DASHED_UUID), required=required, error=error)
+    schema = UUID_SCHEMA if error is None else matching(DASHED_UUID)
+    return Parameter(since, about, schema, required=required, error=error)
+
+
+def marker_parameter(objects: str) -> Parameter:
+    about = f"A UUID; only {objects} after it are listed, in the order of their UUIDs."
+    return Parameter("2.0", about, UUID_SCHEMA)
 
 
 def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:

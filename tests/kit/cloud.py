@@ -105,9 +105,10 @@ class CloudBuilder:
         parent: int | None = None,
         traits: Sequence[str] = (),
         aggregates: Sequence[str] = (),
+        claims: Mapping[str, int] | None = None,
     ) -> int:
-        """Add a provider and return its id."""
-        self.providers.append(Provider(stock or {}, traits, parent, aggregates, name=name))
+        """Add a provider and return its id. claims: allocations of its only consumer."""
+        self.providers.append(Provider(stock or {}, traits, parent, aggregates, claims, name=name))
         return len(self.providers)
 
 
@@ -117,7 +118,7 @@ def building(engine: sa.Engine) -> Iterator[CloudBuilder]:
     builder = CloudBuilder()
     yield builder
     with engine.begin() as conn:
-        write(conn, Cloud("cloud", lambda: builder.providers))
+        write(conn, Cloud("cloud", lambda: builder.providers, consumers=1))
 
 
 def load(engine: sa.Engine, cloud: Cloud) -> None:

@@ -95,7 +95,9 @@ PARAMETERS: Mapping[str, Parameter] = {
         "may serve together. Candidates with such splits come after all others.",
     ),
     "root_required": Parameter(
-        "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
+        "1.35",
+        "Traits that the root of the tree must have (`T1,T2`), must not have (`!T`), or, since "
+        "2.0, must have one of (`in:T1,T2`).",
     ),
     "root_member_of": Parameter(
         "2.0",

@@ -25,7 +25,9 @@ from placement.api.json_body import Schema
 from placement.api.members import (
     AMOUNTS,
     GENERATION_MEMBER,
+    PROJECT,
     PROVIDER_GENERATION,
+    USER,
     UUID_KEY,
     AtGeneration,
 )
@@ -196,8 +198,8 @@ _ALLOCATION: Object[ProviderAllocations] = Object(
 BY_PROVIDER = Table(UUID_KEY, _ALLOCATION)
 _MEMBERS = (
     Property("allocations", BY_PROVIDER, attrgetter("by_provider")),
-    Property("project_id", Json.of("string", samples.PROJECT), attrgetter("project"), since="1.12"),
-    Property("user_id", Json.of("string", samples.USER), attrgetter("user"), since="1.12"),
+    Property("project_id", PROJECT, attrgetter("project"), since="1.12"),
+    Property("user_id", USER, attrgetter("user"), since="1.12"),
     Property("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
     Property(
         "consumer_type",

@@ -11,7 +11,7 @@ from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import REQUEST
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Microversion
-from placement.api.members import UTC_TIME, next_links
+from placement.api.members import PROJECT, USER, UTC_TIME, next_links
 from placement.api.operations.allocations import BY_PROVIDER
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.parameters import (
@@ -20,6 +20,7 @@ from placement.api.parameters import (
     after,
     include_parameter,
     last_values,
+    marker_parameter,
     matching,
     owner,
     pairs,
@@ -70,11 +71,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         f"{MAX_CONSUMERS:,} is the default. `consumers_links` has a link to the next page.",
         {"type": "integer", "minimum": 1, "maximum": MAX_CONSUMERS, "default": MAX_CONSUMERS},
     ),
-    "marker": Parameter(
-        "2.0",
-        "A UUID; only consumers after it are listed, in the order of their UUIDs.",
-        matching("[{}A-Za-z0-9:-]+"),
-    ),
+    "marker": marker_parameter("consumers"),
     "include": _INCLUDE,
 }
 
@@ -101,10 +98,9 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> tuple[ConsumerF
     return conditions, ListPage(limit, values.get("marker"))
 
 
-_TEXT = {"type": "string"}
 _GROUP: Object[SpreadGroup] = Object(
     "SpreadGroup",
-    Property("name", Json({**_TEXT, "examples": ["web"]})),
+    Property("name", Json.of("string", "web")),
     Property("max_per_host", Json.of("integer", 1)),
 )
 _REQUEST = Json.of(
@@ -113,12 +109,12 @@ _REQUEST = Json.of(
 
 CONSUMER: Object[ListedConsumer] = Object(
     "Consumer",
-    Property("uuid", Json({**_TEXT, "examples": [samples.CONSUMER]})),
-    Property("project_id", Json({**_TEXT, "examples": [samples.PROJECT]}), attrgetter("project")),
-    Property("user_id", Json({**_TEXT, "examples": [samples.USER]}), attrgetter("user")),
+    Property("uuid", Json.of("string", samples.CONSUMER)),
+    Property("project_id", PROJECT, attrgetter("project")),
+    Property("user_id", USER, attrgetter("user")),
     Property(
         "consumer_type",
-        Json({**_TEXT, "examples": ["INSTANCE"]}),
+        Json.of("string", "INSTANCE"),
         lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
     ),
     Property("generation", Json.of("integer", 1)),

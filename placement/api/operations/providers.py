@@ -33,7 +33,7 @@ from placement.api.parameters import (
     after,
     include_parameter,
     last_values,
-    matching,
+    marker_parameter,
     pairs,
     parse_include,
     parse_show,
@@ -42,7 +42,7 @@ from placement.api.parameters import (
     provider_uuid,
 )
 from placement.api.shapes import View
-from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree
+from placement.candidates.terms import GROUP_TERMS, InTree
 from placement.errors import BadQuery
 from placement.objects import provider_list, provider_parts, providers
 from placement.objects.paging import ListPage
@@ -86,8 +86,8 @@ UPDATE = Versioned(
 # 1,000 hosts.
 MAX_CONDITIONS = 50
 
-# Parameters that may be repeated.
-_LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
+# Parameters with the forms of candidate requests. A UUID of `in_tree` must have dashes.
+_READ_TERMS = {kind.parameter for kind in GROUP_TERMS} - {InTree.parameter}
 
 # Maximum number of providers in a list with parts. Each part requires a statement.
 MAX_WITH_PARTS = 1_000
@@ -110,7 +110,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "1.4", "Amounts that must be free on a provider: `CLASS:AMOUNT`, separated by commas."
     ),
     "in_tree": _uuid("1.14", "UUID of a provider; only providers of its tree are listed."),
-    "subtree": _uuid(
+    "subtree": provider_uuid(
         "2.0", "UUID of a provider; only this provider and its descendants are listed."
     ),
     "required": Parameter(
@@ -127,20 +127,16 @@ PARAMETERS: Mapping[str, Parameter] = {
         "`resource_providers_links` has a link to the next page.",
         {"type": "integer", "minimum": 1},
     ),
-    "marker": Parameter(
-        "2.0",
-        "A UUID; only providers after it are listed, in the order of their UUIDs.",
-        matching("[{}A-Za-z0-9:-]+"),
-    ),
+    "marker": marker_parameter("providers"),
 }
 
 
 def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter:
     """Read the filters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
-    members: Members = {kind.keyword: values.get(kind.keyword) for kind in (InTree, InSubtree)}
+    members: Members = {InTree.keyword: values.get(InTree.parameter)}
     for key, value in effective(query, version):
-        if key in _LISTED_TERMS:
+        if key in _READ_TERMS:
             read_terms(members, key, key, value, version)
     terms = terms_of(members, GROUP_TERMS)
     amounts = resources("resources", values["resources"]) if "resources" in values else {}

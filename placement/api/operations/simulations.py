@@ -18,6 +18,7 @@ from placement.api.bodies import (
 from placement.api.candidate_requests.json_form import read_candidates, read_order_request
 from placement.api.candidate_requests.schema import ORDER, REQUEST
 from placement.api.handler import Call, Reply
+from placement.api.members import PROJECT, USER
 from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS, by_provider
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
@@ -121,12 +122,11 @@ def _body(move: ConsumerMove) -> Mapping[str, Any]:
     return body
 
 
-_OWNER = Json.of(["string", "null"], samples.PROJECT)
 _BODY: Object[ConsumerMove] = Object(
     "MovedAllocations",
     Property("allocations", BY_PROVIDER),
-    Property("project_id", _OWNER),
-    Property("user_id", _OWNER),
+    Property("project_id", PROJECT),
+    Property("user_id", USER),
     Property("consumer_generation", Json.of("integer", 1)),
     Property("consumer_type", Json.of("string", "INSTANCE")),
     Property("mappings", MAPPINGS),
