@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from placement.candidates.order import Order
 from placement.candidates.terms import RequiredTraits, Term, Untainted, of_kind
+from placement.config import NO_TRAITS, SpecialTraits
 
 UNSUFFIXED = ""
 
@@ -95,8 +96,8 @@ class CandidateRequest:
     order: Order = ()
     # UUIDs of the roots of hosts that are full for the spread group of the claim.
     full_hosts: frozenset[str] = frozenset()
-    # Traits of providers that serve in one way at a time, if the names are resolved.
-    exclusive: frozenset[str] = frozenset()
+    # The traits with a special meaning, if the names are resolved.
+    special_traits: SpecialTraits = NO_TRAITS
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
     # "summary" to explain the request as a whole, "providers" to explain single hosts as well, or

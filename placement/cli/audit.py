@@ -88,8 +88,8 @@ def _audit(conf: cfg.ConfigOpts) -> int:
     _refuse_unsafe(options)
     owners = _owners(options)
     database = connect(conf)
-    exclusive = frozenset(conf.placement.exclusive)
-    findings = _find(database, _checks(options), owners, exclusive)
+    cards = frozenset(conf.placement.exclusive)
+    findings = _find(database, _checks(options), owners, cards)
     FORMATS[options.format](findings)
     for note in _notes(options, findings):
         print(note, file=sys.stdout if options.format == "table" else sys.stderr)
@@ -137,12 +137,12 @@ def _checks(options: Any) -> list[Check]:
 
 
 def _find(
-    database: Database, checks: Iterable[Check], owners: Owners | None, exclusive: frozenset[str]
+    database: Database, checks: Iterable[Check], owners: Owners | None, cards: frozenset[str]
 ) -> Findings:
     """Return the findings of the checks in one snapshot."""
     with database.read() as conn:
         online_migrations.check_schema(conn)
-        inspection = Inspection(conn, owners=owners, exclusive=exclusive)
+        inspection = Inspection(conn, owners=owners, cards=cards)
         return [(check, check.find(inspection)) for check in checks]
 
 

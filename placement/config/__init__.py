@@ -5,6 +5,7 @@ libraries (log, policy), which read their own groups from it.
 """
 
 from placement.config.frozen import (
+    NO_TRAITS,
     CandidateSettings,
     DatabaseSettings,
     MetricsSettings,
@@ -33,6 +34,7 @@ __all__ = [
     "CONFIG_DIR_VARIABLE",
     "LOG_LEVEL",
     "NIL_UUID",
+    "NO_TRAITS",
     "OPTIONS",
     "CandidateSettings",
     "DatabaseSettings",

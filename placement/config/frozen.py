@@ -52,7 +52,10 @@ class SpecialTraits(NamedTuple):
     # If the root of a tree has one of them, the tree only serves requests that tolerate the trait.
     taints: frozenset[str] = frozenset()
     # A provider with one of them serves one class at a time, or only by its descendants.
-    exclusive: frozenset[str] = frozenset()
+    cards: frozenset[str] = frozenset()
+
+
+NO_TRAITS = SpecialTraits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 tree_cache_size=conf.placement.tree_cache_size,
                 traits=SpecialTraits(
                     taints=_traits("taints", conf.placement.taints),
-                    exclusive=_traits("exclusive", conf.placement.exclusive),
+                    cards=_traits("exclusive", conf.placement.exclusive),
                 ),
             ),
             order=conf.placement.order,

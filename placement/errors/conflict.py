@@ -277,7 +277,7 @@ class DeviceInUse(Conflict):
     Args:
         resource_class: the class of the refused amount.
         uuid: the provider of the amount.
-        device: the exclusive provider, which is this provider or one above it.
+        device: the card, which is this provider or one above it.
         classes: the classes that the device serves in the other way.
     """
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
@@ -30,10 +31,10 @@ from placement.objects.allocation_change import (
 )
 from placement.objects.allocation_release import release
 from placement.objects.allocation_state import StateQuery
+from placement.objects.card_use import refuse_clashes
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import Consumer, ConsumerChange
-from placement.objects.exclusive import refuse_clashes
 from placement.objects.inventory_rows import InventoryKey
 from placement.objects.providers import Provider
 
@@ -41,14 +42,14 @@ from placement.objects.providers import Provider
 
 
 def replace(
-    conn: Connection, claims: Sequence[Claim], exclusive: Collection[str] = ()
+    conn: Connection, claims: Sequence[Claim], special_traits: SpecialTraits = NO_TRAITS
 ) -> Mapping[str, int]:
     """Replace the allocations of the consumers of all claims, or of no consumer.
 
     Args:
         conn: the connection.
         claims: the new allocations.
-        exclusive: the traits of providers that serve in one way at a time.
+        special_traits: the traits with a special meaning.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -58,7 +59,7 @@ def replace(
     """
     state = allocation_state.read(conn, allocation_state.for_claims(claims))
     check_consumer_generations(state, claims)
-    return _replace(conn, state, claims, exclusive)
+    return _replace(conn, state, claims, special_traits)
 
 
 def delete_if(
@@ -85,11 +86,11 @@ def _replace(
     conn: Connection,
     state: AllocationState,
     claims: Sequence[Claim],
-    exclusive: Collection[str] = (),
+    special_traits: SpecialTraits = NO_TRAITS,
 ) -> Mapping[str, int]:
     change = allocation_change(state, claims, state.stocks())
     ends = write_change(conn, change, state)
-    refuse_clashes(conn, exclusive, change.root_ids.values(), change.deltas)
+    refuse_clashes(conn, special_traits, change.root_ids.values(), change.deltas)
     return ends
 
 

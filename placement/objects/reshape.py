@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
 from placement.inventory import InventoryRecord
@@ -15,8 +16,8 @@ from placement.objects.allocation_change import (
     check_consumer_generations,
     refuse_unknown_providers,
 )
+from placement.objects.card_use import refuse_clashes
 from placement.objects.claims import Claim
-from placement.objects.exclusive import refuse_clashes
 from placement.objects.inventory_change import inventory_change
 
 
@@ -39,13 +40,15 @@ class ReshapeCommand:
     claims: Sequence[Claim]
 
 
-def reshape(conn: Connection, command: ReshapeCommand, exclusive: Collection[str] = ()) -> None:
+def reshape(
+    conn: Connection, command: ReshapeCommand, special_traits: SpecialTraits = NO_TRAITS
+) -> None:
     """Execute a reshape in one transaction.
 
     Args:
         conn: the connection.
         command: the new inventories and allocations.
-        exclusive: the traits of providers that serve in one way at a time.
+        special_traits: the traits with a special meaning.
 
     Raises:
         UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,
@@ -79,8 +82,8 @@ def reshape(conn: Connection, command: ReshapeCommand, exclusive: Collection[str
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)
-    exclusive_roots = new_allocations.root_ids.values()
-    refuse_clashes(conn, exclusive, exclusive_roots, new_allocations.deltas)
+    root_ids = new_allocations.root_ids.values()
+    refuse_clashes(conn, special_traits, root_ids, new_allocations.deltas)
     increments = _increments(records, new_allocations.provider_ids)
     providers.bump_generations(conn, increments, state.providers.values())
 

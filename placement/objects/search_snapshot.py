@@ -7,18 +7,19 @@ inventories that are claimed in these trees are verified, like in a PUT of alloc
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import inventories as inventory_statements
 from placement.objects import allocations, claim_records, identifiers, locking
 from placement.objects.allocation_change import UsageMove
+from placement.objects.card_use import refuse_clashes
 from placement.objects.catalog import Ids, Names
 from placement.objects.claims import Claim, claimed_providers, owner_names
 from placement.objects.consumers import ConsumerChange, consumer_change
-from placement.objects.exclusive import refuse_clashes
 from placement.objects.inventory_rows import InventoryKey
 from placement.objects.revisions import UNKNOWN
 
@@ -63,7 +64,7 @@ def claim(
     conn: Connection,
     claims: Sequence[Claim],
     snapshot: SearchSnapshot,
-    exclusive: Collection[str] = (),
+    special_traits: SpecialTraits = NO_TRAITS,
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Write the claims of all new consumers, or of none, in the trees of the snapshot.
 
@@ -71,7 +72,7 @@ def claim(
         conn: the connection.
         claims: the claims.
         snapshot: the state in which the search has found their allocations.
-        exclusive: the traits of providers that serve in one way at a time.
+        special_traits: the traits with a special meaning.
 
     Returns:
         Root id -> new revision, of the trees that contain these claims and no other change.
@@ -103,7 +104,7 @@ def claim(
     inventory_statements.take(moves).execute(conn)
     if shared:
         deltas = {key: move.delta for key, move in moves.items()}
-        refuse_clashes(conn, exclusive, snapshot.shared.values(), deltas)
+        refuse_clashes(conn, special_traits, snapshot.shared.values(), deltas)
     return dict.fromkeys(snapshot.revisions, revision), ends
 
 

@@ -15,8 +15,8 @@ from placement.db.statements import audit as audit_statements
 from placement.db.statements import cards as card_statements
 from placement.db.statements import integrity as statements
 from placement.objects import derived, identifiers
+from placement.objects.card_use import CardTrees
 from placement.objects.cards import BELOW
-from placement.objects.exclusive import CardTrees
 from placement.operate import ancestry
 from placement.operate.ancestry import Ancestry
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
@@ -61,8 +61,8 @@ class Inspection:
     limit: int | None = None
     # The owners, or None if no list of owners was supplied.
     owners: Owners | None = None
-    # The traits of providers that serve in one way at a time.
-    exclusive: Collection[str] = ()
+    # The traits of cards.
+    cards: Collection[str] = ()
 
     @cached_property
     def ancestry(self) -> Ancestry:
@@ -169,9 +169,9 @@ def on_several_trees(inspection: Inspection) -> Finding:
 def used_in_several_ways(inspection: Inspection) -> Finding:
     """Find cards of which several faces are in use."""
     rows: list[Row] = []
-    if not inspection.exclusive:
+    if not inspection.cards:
         return Finding(rows, 0)
-    trees = CardTrees(card_statements.use(inspection.exclusive).rows(inspection.conn))
+    trees = CardTrees(card_statements.use(inspection.cards).rows(inspection.conn))
     for card, faces in trees.used.items():
         if len(faces) > 1:
             provider = trees.providers[card]

@@ -1,8 +1,8 @@
 """The phases of a request with their durations, and the number of its statements.
 
-Each request has a `RequestTimer`, which belongs to its thread. Phases are exclusive: while a nested
-phase runs, the outer phase is paused. Therefore, the durations of all phases add up to the duration
-of the request.
+Each request has a `RequestTimer`, which belongs to its thread. Phases do not overlap: while a
+nested phase runs, the outer phase is paused. Therefore, the durations of all phases add up to the
+duration of the request.
 """
 
 import threading

@@ -15,12 +15,12 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28915,
+    "placement": 28893,
     "placement/api": 5965,
-    "placement/candidates": 4787,
+    "placement/candidates": 4806,
     "placement/db": 5285,
-    "placement/foresight": 3747,
-    "placement/objects": 3821,
+    "placement/foresight": 3696,
+    "placement/objects": 3828,
     "placement/operate": 802,
     "falcon_placement_client": 8741,
     "tests": 50849,

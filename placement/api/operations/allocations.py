@@ -286,8 +286,8 @@ def manage_allocations(call: Call) -> Reply:
 
 
 def _replace(call: Call, claims: Sequence[Claim]) -> None:
-    exclusive = call.service.settings.candidates.traits.exclusive
-    work = partial(allocations.replace, claims=claims, exclusive=exclusive)
+    traits = call.service.settings.candidates.traits
+    work = partial(allocations.replace, claims=claims, special_traits=traits)
     holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
 
 

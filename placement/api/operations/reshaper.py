@@ -43,7 +43,7 @@ def reshape(call: Call) -> Reply:
     Services use this operation to move inventories to other providers of a tree while they are in
     use. All changes are made in one transaction.
     """
-    exclusive = call.service.settings.candidates.traits.exclusive
-    work = partial(reshaper.reshape, command=read_command(call.body), exclusive=exclusive)
+    traits = call.service.settings.candidates.traits
+    work = partial(reshaper.reshape, command=read_command(call.body), special_traits=traits)
     holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
     return Reply(204)

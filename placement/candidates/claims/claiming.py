@@ -20,7 +20,7 @@ from placement.candidates.claims.attempts import Attempt, attempts
 from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches, Explainer
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
-from placement.config import Settings
+from placement.config import Settings, SpecialTraits
 from placement.db.engine import Database
 from placement.db.retries import Pauses
 from placement.errors import (
@@ -125,7 +125,7 @@ def _claim(
     """Claim as `claim` does, without releasing expired holds."""
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
-    exclusive = settings.candidates.traits.exclusive
+    traits = settings.candidates.traits
     begin = partial(
         ClaimSearches,
         cache=cache,
@@ -140,7 +140,7 @@ def _claim(
         choices = _choose(database, begin, budget, explained=explainer.is_shown)
         for attempt, snapshot in attempts(claim_requests, choices, settings):
             try:
-                revisions, ends = _write(database, attempt.claims, snapshot, exclusive)
+                revisions, ends = _write(database, attempt.claims, snapshot, traits)
             except TreesChanged:
                 continue  # this choice is attempted again later, without a snapshot
             except RETRYABLE:
@@ -206,14 +206,14 @@ def _write(
     database: Database,
     claims: Sequence[Claim],
     snapshot: SearchSnapshot | None,
-    exclusive: frozenset[str],
+    special_traits: SpecialTraits,
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Write the allocations of claims.
 
     Args:
         snapshot: the state that the trees must have, or None for any state.
-        exclusive: the traits of providers that serve in one way at a time. The search has observed
-            them in the trees that must have the state of the snapshot.
+        special_traits: the traits with a special meaning. The search has observed them in the trees
+            that must have the state of the snapshot.
 
     Returns:
         Root id -> new revision, of the trees whose only change since the snapshot are the claims.
@@ -227,7 +227,7 @@ def _write(
 
     def work(conn: Connection) -> tuple[Mapping[int, int], Mapping[str, int]]:
         if snapshots:  # only in the first run, because a retry reads the current state
-            return search_snapshot.claim(conn, claims, snapshots.pop(), exclusive)
-        return {}, allocations.replace(conn, claims, exclusive)
+            return search_snapshot.claim(conn, claims, snapshots.pop(), special_traits)
+        return {}, allocations.replace(conn, claims, special_traits)
 
     return database.write(work)

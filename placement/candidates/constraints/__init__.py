@@ -10,7 +10,7 @@ from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 from placement.candidates.constraints.base import Constraint, Kinds, Undo
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
-from placement.candidates.constraints.exclusive import Exclusive
+from placement.candidates.constraints.exclusive import Cards, Exclusive, ExclusiveIfUnused
 from placement.candidates.constraints.isolation import Isolation, OnePerTree
 from placement.candidates.constraints.spread import Spread
 from placement.candidates.constraints.subtree import SameSubtree
@@ -84,9 +84,11 @@ def _shared(options: Options) -> list[OptionList]:
 __all__ = [
     "CONSTRAINTS",
     "Capacity",
+    "Cards",
     "CollectiveTraits",
     "Constraint",
     "Exclusive",
+    "ExclusiveIfUnused",
     "Isolation",
     "Kinds",
     "OnePerTree",

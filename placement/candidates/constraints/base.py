@@ -46,11 +46,6 @@ class Constraint(ABC):
         return None
 
     @classmethod
-    def concerns(cls, plan: SearchPlan, pool: Pool) -> bool:
-        """Return whether the plan may have a condition of this kind on a pool."""
-        return True
-
-    @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
         """Return the rules of a request that create such conditions.
 

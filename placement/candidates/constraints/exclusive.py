@@ -1,13 +1,14 @@
 """Exclusive providers: a card serves by one of its classes, or by its descendants."""
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import ClassVar, NamedTuple, Self
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import ClassVar, NamedTuple, Self, TypeVar
 
 from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.constraints.base import Constraint, Undo
-from placement.candidates.model import Member, OptionList, Pool
+from placement.candidates.model import Member, OptionList, Options, Pool, Row
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 from placement.objects.cards import BELOW, CardFace, clashes
@@ -16,6 +17,11 @@ from placement.objects.cards import BELOW, CardFace, clashes
 # have equal keys.
 CardKey = tuple[int, int]
 Face = CardFace[CardKey]
+
+Providers = TypeVar("Providers", bound=Sequence[int])
+
+# Returns provider -> number of consumers that it can serve alone, for a slot and its providers.
+CountSeats = Callable[[int, Sequence[int]], Mapping[int, int]]
 
 
 class _Line(NamedTuple):
@@ -30,19 +36,29 @@ class _Line(NamedTuple):
 class Cards:
     """The cards that the members of a pool are, or belong to."""
 
-    def __init__(self, exclusive: frozenset[str], pool: Pool, *, in_use: bool = True) -> None:
+    def __init__(self, plan: SearchPlan, pool: Pool, *, in_use: bool = True) -> None:
         """Find the cards.
 
         Args:
-            exclusive: the traits of cards.
+            plan: plan of the request.
             pool: the providers.
             in_use: whether the usages of the cards count.
         """
-        self._exclusive, self._in_use = exclusive, in_use
+        # Slot -> its classes, for the slots with resources.
+        self.classes: dict[int, Sequence[str]] = {}
+        self._pool = pool
+        # The traits of cards.
+        self._traits = plan.request.special_traits.cards
+        self._in_use = in_use
         # Position in the pool -> the cards of the provider. Others have no card.
         self._lines: dict[int, _Line] = {}
         # Card -> name of a face -> the classes in use.
         self._used: dict[CardKey, dict[str, set[str]]] = {}
+        if not self._traits:  # PERF: most services have no card
+            return
+        for slot, (_group, resources) in enumerate(plan.slots):
+            if resources:
+                self.classes[slot] = [name for name, _units in resources]
         local = pool.local if pool.anchor is not None else 0
         self._add(0, dict(enumerate(pool.members[:local])), dict(enumerate(range(local))))
         of_trees: dict[int, dict[int, int]] = {}
@@ -59,13 +75,13 @@ class Cards:
         self, tree_id: int, members: Mapping[int, Member], positions: Mapping[int, int]
     ) -> None:
         """Add a tree. positions: position in the tree -> position in the pool."""
-        if all(self._exclusive.isdisjoint(member.traits) for member in members.values()):
+        if all(self._traits.isdisjoint(member.traits) for member in members.values()):
             return
         lines: dict[int, _Line] = {-1: _Line()}
         for position, member in members.items():  # parents come before children
             above, parent = lines[member.parent]
             line = _Line(above if parent is None else (*above, parent))
-            if not self._exclusive.isdisjoint(member.traits):
+            if not self._traits.isdisjoint(member.traits):
                 line = line._replace(itself=(tree_id, position))
             lines[position] = line
             for name, stock in member.stocks.items():
@@ -81,27 +97,29 @@ class Cards:
         """Return the faces that a provider uses if it serves some classes."""
         return list(_faces(self._lines.get(position, _Line()), names))
 
+    def faces_of(self, usage: Iterable[Row]) -> list[Face]:
+        """Return the faces that a usage of the pool belongs to."""
+        return list(chain(*[self.faces(position, [name]) for position, name in usage]))
+
     def allow(self, faces: Iterable[Face]) -> bool:
         """Return whether the faces may be used together, and with those that are in use."""
         return not clashes(self._used, faces)
+
+    def allow_serving(self, serving: Iterable[tuple[int, int]]) -> bool:
+        """Return whether providers, as (slot, provider), may serve slots or parts together."""
+        faces = [self.faces(each, self.classes.get(slot, ())) for slot, each in serving]
+        return self.allow(chain(*faces))
 
     def blocking(self, faces: Iterable[Face]) -> set[str]:
         """Return the classes in use that exclude any of the faces."""
         others = clashes(self._used, faces).values()
         return set().union(*[self._used.get(card, {}).get(name, ()) for card, name in others])
 
-    def narrowed(
-        self, options: Sequence[Sequence[int]], classes: Mapping[int, Sequence[str]]
-    ) -> dict[int, OptionList]:
-        """Return slot -> the providers that do not already serve otherwise.
-
-        Args:
-            options: slot -> positions of its providers.
-            classes: slot -> its classes.
-        """
-        narrowed: dict[int, OptionList] = {}
+    def usable(self, options: Sequence[Providers]) -> list[Providers | OptionList]:
+        """Return slot -> the providers that do not already serve otherwise."""
+        narrowed: list[Providers | OptionList] = list(options)
         known: dict[Hashable, OptionList] = {}
-        for slot, names in classes.items():
+        for slot, names in self.classes.items() if self else ():
             key = id(options[slot]), tuple(names)
             if key not in known:
                 known[key] = OptionList(
@@ -110,12 +128,48 @@ class Cards:
             narrowed[slot] = known[key]
         return narrowed
 
-    def available(self, members: Sequence[Member]) -> Sequence[Member]:
+    def best_ways(self, options: Options, count_seats: CountSeats) -> tuple[int, Options] | None:
+        """Return an upper bound of consumers, and the options that use the best way of each card.
+
+        The best way has the most seats for the slot for which all cards have the fewest seats.
+
+        Returns:
+            None if consumers never use a card in different ways.
+        """
+        usable = self.usable(options)
+        if self.allow(
+            face
+            for slot, names in self.classes.items()
+            for position in options[slot]
+            for face in self.faces(position, names)
+        ):
+            return None
+        bounds: list[tuple[int, dict[CardKey, Counter[str]]]] = []
+        for slot, names in self.classes.items():
+            ways: dict[CardKey, Counter[str]] = defaultdict(Counter)
+            others = 0
+            for position, number in count_seats(slot, usable[slot]).items():
+                faces = self.faces(position, names)
+                if faces:
+                    ways[faces[0].card][faces[0].name] += number
+                else:
+                    others += number
+            bounds.append((others + sum(max(way.values()) for way in ways.values()), ways))
+        most, ways = min(bounds, key=itemgetter(0))
+        chosen = {card: max(way, key=way.__getitem__) for card, way in ways.items()}
+        for slot, names in self.classes.items():
+            usable[slot] = OptionList(
+                position
+                for position in usable[slot]
+                if all(chosen.get(card, face) == face for card, face in self.faces(position, names))
+            )
+        return most, usable
+
+    def available(self) -> Sequence[Member]:
         """Return the members of the pool without free units of classes that cards exclude."""
-        if not self._used:
-            return members
+        members = self._pool.members
         changed = list(members)
-        for position in self._lines:
+        for position in self._lines if self._used else ():
             stocks = members[position].stocks
             excluded = {
                 name: max(stock.used, stock.capacity)
@@ -142,32 +196,22 @@ def _faces(line: _Line, names: Iterable[str]) -> Iterator[Face]:
             yield CardFace(line.itself, name)
 
 
-def classes_of(plan: SearchPlan) -> dict[int, Sequence[str]]:
-    """Return slot -> its classes, for the slots with resources."""
-    return {
-        slot: [name for name, _units in resources]
-        for slot, (_group, resources) in enumerate(plan.slots)
-        if resources
-    }
-
-
 class Exclusive(Constraint):
     """The slots use at most one face of each card, and none if another face is in use.
 
     Args:
         cards: the cards of the pool.
-        classes: slot -> its classes.
+        slots: the slots with resources and providers.
     """
 
     code = Refusal.EXCLUSIVE
-    applies = attrgetter("request.exclusive")
+    applies = attrgetter("request.special_traits.cards")
     # Whether the usages of the cards count.
     in_use: ClassVar[bool] = True
 
-    def __init__(self, cards: Cards, classes: Mapping[int, Sequence[str]]) -> None:
-        self.slots = frozenset(classes)
+    def __init__(self, cards: Cards, slots: Iterable[int]) -> None:
+        self.slots = frozenset(slots)
         self._cards = cards
-        self._classes = classes
         # Card -> the faces that placed slots use, in order.
         self._placed: dict[CardKey, list[str]] = defaultdict(list)
         # The faces of each placement, in order.
@@ -177,13 +221,8 @@ class Exclusive(Constraint):
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return the cards and their use, or None without cards."""
-        cards = Cards(plan.request.exclusive, pool)
+        cards = Cards(plan, pool)
         return cards.signature() if cards else None
-
-    @classmethod
-    def concerns(cls, plan: SearchPlan, pool: Pool) -> bool:
-        """Return whether the pool has a card."""
-        return bool(Cards(plan.request.exclusive, pool))
 
     @classmethod
     def build(
@@ -191,17 +230,14 @@ class Exclusive(Constraint):
     ) -> Sequence[Self]:
         """Make one constraint if the pool has a card."""
         spend(COST_PER_PROVIDER * len(pool.members))
-        cards = Cards(plan.request.exclusive, pool, in_use=cls.in_use)
+        cards = Cards(plan, pool, in_use=cls.in_use)
         # Slots that may be split have no options here. Their providers are chosen at the end.
-        classes = {slot: names for slot, names in classes_of(plan).items() if options[slot]}
-        return (cls(cards, classes),) if cards else ()
+        return (cls(cards, filter(options.__getitem__, cards.classes)),) if cards else ()
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """Exclude providers that already serve otherwise."""
-        narrowed = list(options)
-        for slot, providers in self._cards.narrowed(options, self._classes).items():
-            narrowed[slot] = providers
-            self._feasible &= bool(providers)
+        narrowed = self._cards.usable(options)
+        self._feasible = all(narrowed[slot] for slot in self.slots)
         return narrowed
 
     def feasible(self) -> bool:
@@ -210,7 +246,7 @@ class Exclusive(Constraint):
 
     def add(self, slot: int, provider: int) -> Undo | None:
         """Use the faces, unless another face of a card is used."""
-        faces = self._cards.faces(provider, self._classes[slot])
+        faces = self._cards.faces(provider, self._cards.classes[slot])
         for card, name in faces:
             if self._placed[card] and self._placed[card][-1] != name:
                 return None

@@ -9,16 +9,15 @@ follow from each of these assignments: a single provider, if any has enough, or 
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, reduce
-from itertools import chain, product
+from itertools import product
 from math import prod
 from operator import or_
 
 from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget
-from placement.candidates.constraints import CollectiveTraits, Exclusive, Kinds
+from placement.candidates.constraints import Cards, CollectiveTraits, Exclusive, Kinds
 from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.constraints.exclusive import Cards, classes_of
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
@@ -147,16 +146,6 @@ def _check_of_traits(plan: SearchPlan, pool: Pool) -> Check:
     return check
 
 
-def _check_of_cards(cards: Cards, classes: Mapping[int, Sequence[str]]) -> Check:
-    """Return the check of exclusive providers.  classes: slot -> its classes."""
-
-    def check(serving: Iterable[tuple[int, int]]) -> bool:
-        faces = [cards.faces(provider, classes.get(slot, ())) for slot, provider in serving]
-        return cards.allow(chain(*faces))
-
-    return check
-
-
 def split_solutions(
     kinds: Kinds,
     plan: SearchPlan,
@@ -185,12 +174,9 @@ def split_solutions(
     checks: list[Check] = []
     if CollectiveTraits in kinds:
         checks.append(_check_of_traits(plan, pool))
-    if Exclusive in kinds and (cards := Cards(plan.request.exclusive, pool)):
-        classes = classes_of(plan)
-        checks.append(_check_of_cards(cards, classes))
-        options = list(options)
-        for slot, providers in cards.narrowed(options, classes).items():
-            options[slot] = providers
+    if Exclusive in kinds and (cards := Cards(plan, pool)):
+        checks.append(cards.allow_serving)
+        options = cards.usable(options)
         if not all(options):
             return
     servings = _Servings(plan, pool, options)

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted
 from placement.candidates.trace import Refusal
-from placement.config import SpecialTraits
+from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import claim_records, root_windows, sharing
 from placement.errors import (
     QUERY_BAD_VALUE,
@@ -23,8 +23,6 @@ from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claim_records import GroupKey
 from placement.objects.known_names import KnownNames
-
-NO_TRAITS = SpecialTraits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ def _resolved(
         request,
         groups=tuple(groups),
         root=(*untainted, *_terms(request.root, known)),
-        exclusive=traits.exclusive,
+        special_traits=traits,
     )
 
 

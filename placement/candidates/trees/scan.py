@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Charge
 from placement.candidates.model import Roots
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.trees.resolve import NO_TRAITS, ResolvedRequest, resolve
+from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.sharing import (
     AnchorPools,
     Sharing,
@@ -21,7 +21,7 @@ from placement.candidates.trees.sharing import (
     sharing_of,
 )
 from placement.candidates.trees.store import TreeStore
-from placement.config import SpecialTraits
+from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import root_windows
 
 # Maximum number of roots that an explanation reuses before it reads the other roots.

@@ -24,7 +24,7 @@ def for_providers(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_FOR_PROVIDERS, uuids, parse=list)
 
 
-# Sums are used instead of an exclusive or. Trees that are written together have the same revision,
+# Sums are used instead of XOR. Trees that are written together have the same revision,
 # and two equal revisions would cancel each other out. The sums are of halves, because SQLite's
 # integers have 63 bits.
 _HALF = 32

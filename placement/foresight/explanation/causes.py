@@ -48,7 +48,7 @@ class RejectionCause(NamedTuple):
     providers: int = 0
     # The terms that unsuitable providers with enough capacity fail.
     others: tuple[StatedTerm, ...] = ()
-    # The classes that exclusive devices already serve, or would have to serve in two ways. If there
+    # The classes that devices already serve, or would have to serve in two ways. If there
     # are any, the text states them whatever the code is.
     classes: tuple[str, ...] = ()
 

@@ -5,7 +5,7 @@ from functools import cached_property, reduce
 from operator import and_
 from typing import NamedTuple
 
-from placement.candidates.constraints.exclusive import Cards
+from placement.candidates.constraints import Cards
 from placement.candidates.model import Member, Options, Pool
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, bits
@@ -95,8 +95,7 @@ class Fit:
 
     def available(self, pool: Pool) -> Sequence[Member]:
         """Return the members of a host, without free units of classes that cards exclude."""
-        exclusive = self._plan.request.exclusive
-        return Cards(exclusive, pool).available(pool.members) if exclusive else pool.members
+        return Cards(self._plan, pool).available()
 
     # -- why not -------------------------------------------------------------------------------
 

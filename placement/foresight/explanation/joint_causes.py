@@ -6,13 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from placement.candidates.budget import BudgetSpentError
-from placement.candidates.constraints import SameSubtree
-from placement.candidates.constraints.exclusive import (
-    Cards,
-    Exclusive,
-    ExclusiveIfUnused,
-    classes_of,
-)
+from placement.candidates.constraints import Cards, Exclusive, ExclusiveIfUnused, SameSubtree
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.stated_terms import StatedTerm
@@ -62,12 +56,9 @@ class JointCauses:
     def _rejection(self, code: Refusal, pool: Pool, all_options: Options) -> Rejection:
         """Return the rejection at a code, with its cause."""
         plan = self._plan
-        cards = Cards(plan.request.exclusive, pool)
+        cards = Cards(plan, pool)
         # Only providers whose cards can still serve count.
-        options = list(all_options)
-        if cards:
-            for slot, providers in cards.narrowed(all_options, classes_of(plan)).items():
-                options[slot] = providers
+        options = cards.usable(all_options)
         if code is Refusal.EXCLUSIVE or not all(options):
             cause = self._cause_of_cards(code, pool, cards, all_options, options)
             return Rejection(code, None, cause)
@@ -105,14 +96,14 @@ class JointCauses:
                     impossible.append(rule)
         return tuple(impossible)
 
-    # -- exclusive devices -----------------------------------------------------------------------
+    # -- cards -----------------------------------------------------------------------------------
 
     def _cause_of_cards(
         self, code: Refusal, pool: Pool, cards: Cards, all_options: Options, options: Options
     ) -> RejectionCause:
         """Return the classes that cards would have to serve, or that they already serve."""
         plan = self._plan
-        classes = classes_of(plan)
+        classes = cards.classes
         if code is Refusal.EXCLUSIVE and self._needs_two_ways(pool, all_options):
             names = {
                 name

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.constraints import Cards
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
@@ -182,8 +183,8 @@ class _Measurement:
         for group in batch.groups:
             tree = group.example
             is_alone = SHARING_TRAIT not in tree.root.traits and not self._pools.pool(tree).sharing
-            is_card = not self._plan.request.exclusive.isdisjoint(tree.root.traits)
-            flat = self._flat if is_alone and not is_card else None
+            is_alone = is_alone and not Cards(self._plan, Pool(tree, tree.members))
+            flat = self._flat if is_alone else None
             if flat is not None and flat.add(batch.classes, group):
                 continue
             for tree in group.trees:

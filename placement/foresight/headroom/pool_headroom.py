@@ -1,9 +1,9 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from operator import floordiv, itemgetter
+from operator import floordiv
 
 from placement.candidates.budget import (
     COST_PER_PROVIDER,
@@ -11,9 +11,8 @@ from placement.candidates.budget import (
     COST_PER_STEP,
     Budget,
 )
-from placement.candidates.constraints import Exclusive, kinds_of, shape
+from placement.candidates.constraints import Cards, Exclusive, kinds_of, shape
 from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.constraints.exclusive import CardKey, Cards, Face, classes_of
 from placement.candidates.model import Options, Pool, Row
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.candidate import Candidate
@@ -66,6 +65,8 @@ class PoolHeadrooms:
         self._plan = plan
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
+        # Whether any other constraint than the one of cards applies.
+        self._joins_slots = any(kind is not Exclusive for kind in self._kinds)
         self._budget = budget
         # The limit on the work for one pool, in steps.
         self._max_steps = max(1, max_steps // SHARE)
@@ -129,7 +130,7 @@ class PoolHeadrooms:
         self._budget.spend(COST_PER_PROVIDER * sum(map(len, options)))
         by_itself = by_itself or not only_sharing(pool, options)
         # PERF: most hosts have no card.
-        if by_itself and not [kind for kind in self._kinds if kind.concerns(self._plan, pool)]:
+        if by_itself and not self._joins_slots and not Cards(self._plan, pool):
             return self._fill_slots(pool, options)
         stocks = tuple([member.stocks for member in pool.members])
         key: Hashable = (shape(self._kinds, self._plan, pool, options), by_itself, stocks)
@@ -158,71 +159,20 @@ class PoolHeadrooms:
     def _place(self, pool: Pool, options: Options, *, by_itself: bool) -> PoolHeadroom:
         """Place consumers one after another, or on the best way of each card if more fit there."""
         found = PoolHeadroom(0, upper_bound(self._plan, pool, options))
-        best: Options | None = None
-        if self._clash(pool, options):
-            most, best = self._best_ways(pool, options)
-            found.upper = min(found.upper, most)
+        slots = self._plan.slots
+        ways = Cards(self._plan, pool).best_ways(
+            options, lambda slot, providers: seats(pool, slots[slot].resources, providers)
+        )
+        most, best = ways or (found.upper, options)
+        found.upper = min(found.upper, most)
         with BudgetShare(self._budget, self._max_steps) as budget:
             self._claim_one_by_one(found, pool, budget, options, by_itself=by_itself)
-        is_narrower = best is not None and list(map(len, best)) != list(map(len, options))
-        if best is not None and is_narrower and not found.is_exact and all(best):
+        is_narrower = list(map(len, best)) != list(map(len, options))
+        if is_narrower and not found.is_exact and all(best):
             placed = self.find_among(pool, best, by_itself=by_itself)
             if placed.lower > found.lower:
                 found.lower, found.usage = placed.lower, placed.usage
         return found
-
-    def _best_ways(self, pool: Pool, options: Options) -> tuple[int, Options]:
-        """Return an upper bound, and the options that use the best way of each card.
-
-        The best way has the most seats for the slot for which all cards have the fewest seats.
-        """
-        cards = Cards(self._plan.request.exclusive, pool)
-        classes = classes_of(self._plan)
-        narrowed = cards.narrowed(options, classes)
-        bounds: list[tuple[int, dict[CardKey, Counter[str]]]] = []
-        for slot, names in classes.items():
-            ways: dict[CardKey, Counter[str]] = defaultdict(Counter)
-            others = 0
-            numbers = seats(pool, self._plan.slots[slot].resources, narrowed[slot])
-            for position, number in numbers.items():
-                faces = cards.faces(position, names)
-                if faces:
-                    ways[faces[0].card][faces[0].name] += number
-                else:
-                    others += number
-            bounds.append((others + sum(max(way.values()) for way in ways.values()), ways))
-        most, ways = min(bounds, key=itemgetter(0))
-        chosen = {card: max(way, key=way.__getitem__) for card, way in ways.items()}
-        best = list(options)
-        for slot, names in classes.items():
-            best[slot] = [
-                position
-                for position in narrowed[slot]
-                if all(
-                    chosen.get(card, face) == face for card, face in cards.faces(position, names)
-                )
-            ]
-        return most, best
-
-    def _clash(self, pool: Pool, options: Options) -> bool:
-        """Return whether two consumers may use a card in different ways."""
-        cards = self._cards(pool)
-        return cards is not None and not cards.allow(
-            [
-                face
-                for slot, names in classes_of(self._plan).items()
-                for position in options[slot]
-                for face in cards.faces(position, names)
-            ]
-        )
-
-    def faces(self, pool: Pool, usage: Collection[Row]) -> list[Face]:
-        """Return the faces of cards that a usage of a pool belongs to."""
-        cards = self._cards(pool) if usage else None
-        return [] if cards is None else _faces(cards, usage)
-
-    def _cards(self, pool: Pool) -> Cards | None:
-        return Cards(self._plan.request.exclusive, pool) if Exclusive in self._kinds else None
 
     # -- one consumer after the other ----------------------------------------------------------
 
@@ -285,10 +235,6 @@ class PoolHeadrooms:
                 if min(assignment) < local:
                     return Candidate(plan, pool, assignment)
         return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
-
-
-def _faces(cards: Cards, usage: Collection[Row]) -> list[Face]:
-    return [face for position, name in usage for face in cards.faces(position, [name])]
 
 
 def only_sharing(pool: Pool, options: Options) -> bool:

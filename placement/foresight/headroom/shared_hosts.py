@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from placement.candidates.budget import COST_PER_STEP, Budget
+from placement.candidates.constraints import Cards
 from placement.candidates.model import Options, Pool, Row, SharingMember
 from placement.candidates.plan import SearchPlan
 from placement.foresight.headroom.bounds import joint_classes, seats
@@ -173,7 +174,7 @@ class SharedHosts:
         own = 0 if pool.anchor is None else pool.anchor.id
         return [
             CardFace((tree_id or own, position), name)
-            for (tree_id, position), name in self._pool_headrooms.faces(pool, rows)
+            for (tree_id, position), name in Cards(self._plan, pool).faces_of(rows)
             if (tree_id or own) in self._trees
         ]
 

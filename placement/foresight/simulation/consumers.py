@@ -158,7 +158,7 @@ def derived_request(held: Allocations, traits: SpecialTraits) -> CandidateReques
         suffix = UNSUFFIXED if len(held) == 1 else _suffix(resources, groups)
         groups[suffix] = RequestGroup(suffix, resources)
     root = tuple(Untainted(name) for name in sorted(traits.taints))
-    return CandidateRequest(tuple(groups.values()), root=root, exclusive=traits.exclusive)
+    return CandidateRequest(tuple(groups.values()), root=root, special_traits=traits)
 
 
 def _suffix(resources: Sequence[tuple[str, int]], used: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""The rule of `[placement] exclusive` for allocations: one face of a card gains allocations."""
+"""The rule of cards for allocations: one face of a card gains allocations."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.config import SpecialTraits
 from placement.db.statements import cards as statements
 from placement.errors import DeviceInUse
 from placement.objects.cards import BELOW, CardFace, clashes
@@ -55,23 +56,24 @@ class CardTrees:
 
 def refuse_clashes(
     conn: Connection,
-    traits: Collection[str],
+    special_traits: SpecialTraits,
     root_ids: Iterable[int],
     deltas: Mapping[InventoryKey, int],
 ) -> None:
     """Refuse the amounts that this transaction has added to cards which are used otherwise.
 
-    The caller has locked the trees and changed `used`. Without traits, nothing is read.
+    The caller has locked the trees and changed `used`. Without traits of cards, nothing is read.
 
     Args:
         conn: the connection.
-        traits: the traits of cards.
+        special_traits: the traits with a special meaning.
         root_ids: the roots of the changed trees.
         deltas: (provider id, class id) -> change of `used`.
 
     Raises:
         DeviceInUse: an amount was added to a face of a card, and another face is in use.
     """
+    traits = special_traits.cards
     if not traits:  # PERF: most services have no card
         return
     added = {key for key, delta in deltas.items() if delta > 0}
