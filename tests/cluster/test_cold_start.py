@@ -1,6 +1,6 @@
 """Schedulers ask workers that have just started and have read no trees yet.
 
-`PLACEMENT_COLD_HOSTS` is the number of hosts (default 2000).
+`PLACEMENT_COLD_HOSTS` is the number of hosts (default 1000).
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.kit.builders import database_url
 from tests.kit.cloud import load
 from tests.kit.processes import Answer, Process, send
 
-HOSTS = int(os.environ.get("PLACEMENT_COLD_HOSTS", "2000"))
+HOSTS = int(os.environ.get("PLACEMENT_COLD_HOSTS", "1000"))
 SCHEDULERS = 8
 WORKERS = 2
 

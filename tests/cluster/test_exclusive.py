@@ -15,7 +15,7 @@ from tests.kit.builders import database_url
 from tests.kit.cloud import building, provider_uuid
 from tests.kit.processes import Answer, Process, send, serving
 
-ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
+ROUNDS = int(os.environ.get("PLACEMENT_RACES", "2"))
 CALLERS = 12
 OPTIONS = {
     "OS_PLACEMENT__EXCLUSIVE": "CUSTOM_CARD",

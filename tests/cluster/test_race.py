@@ -23,7 +23,7 @@ from tests.kit.cloud import building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.processes import Answer, Process, expect, new_host, send, serving
 
-ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
+ROUNDS = int(os.environ.get("PLACEMENT_RACES", "2"))
 PROCESSES = [int(number) for number in os.environ.get("PLACEMENT_PROCESSES", "2").split(",")]
 CLIENTS = 8
 ROOM = 20

@@ -30,7 +30,7 @@ from tests.kit.service import Client, claim, headers_at
 
 pytestmark = pytest.mark.skipif(not TEARS_VIEWS, reason="views of this engine are whole")
 
-PREPARED, ANSWERS = map(int, os.environ.get("PLACEMENT_TORN", "2000,300").split(","))
+PREPARED, ANSWERS = map(int, os.environ.get("PLACEMENT_TORN", "1000,150").split(","))
 CHILDREN = 6
 WRITERS = 2
 READERS = 4
