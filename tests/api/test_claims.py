@@ -124,20 +124,6 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
     )
 
 
-def test_claims_of_one_group_share_the_lookup_of_their_names(service: Service) -> None:
-    numbers = []
-    for count in (2, 10):
-        group = {"name": f"group{count}", "max_per_host": 10}
-        claims = [
-            {**body(owner="p"), "user_id": f"u{number}", "spread_group": group}
-            for number in range(count)
-        ]
-        with counted(service.database) as statements:
-            service.claim(201, {"claims": claims})
-        numbers.append(len(statements))
-    assert numbers[1] <= numbers[0] + 2, numbers
-
-
 def test_a_group_with_more_members_than_a_search_reads_hosts_is_spread(tmp_path: Path) -> None:
     members = 150
     with kit.Service(tmp_path) as service:
@@ -207,24 +193,6 @@ def test_a_claim_is_what_the_consumer_has_afterwards(service: Service) -> None:
     } == answer.json["allocations"]
     assert consumer["consumer_generation"] == 1
     assert (consumer["project_id"], consumer["consumer_type"]) == ("p", "INSTANCE")
-
-
-def test_what_a_claim_left_is_known_and_need_not_be_read_again(service: Service) -> None:
-    loaded: list[object] = []
-
-    def note(event: Event, details: Details) -> None:
-        if event is Event.TREES:
-            loaded.append(details["loaded"])
-
-    service.claim(201, body())
-    stop = events.listen(note)
-    for _ in range(4 * HOSTS - 2):
-        service.claim(201, body())
-    stop()
-    assert set(loaded) == {0}
-    service.claim(409, body(vcpus(2)))
-    assert service.claim(201, body())
-    assert service.claim(409, body())["code"] == "placement.no_candidates"
 
 
 def test_claims_spread_over_the_first_candidates_as_many_as_the_limit_says(
@@ -326,23 +294,6 @@ def test_the_search_begins_again_when_all_that_it_found_is_gone(
     claimed = service.claim(201, body({**ONE_VCPU, "limit": 1}))
     assert claimed["allocations"].keys() == {provider_uuid(3)}
     assert reported_claims == [{"consumers": 1, "tries": 3}]
-
-
-def test_a_later_search_begins_with_the_first_alternative_again(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = [service.take(host, 1) for host in (1, 2, 3)]
-    four, two = ({"groups": {"": {"resources": {"VCPU": amount}}}} for amount in (4, 2))
-    request = {"first_available": [four, two], "limit": 1}
-
-    def lose_the_second_and_make_room_for_the_first() -> None:
-        service.take(1, 3)
-        service.expect(204, "DELETE", f"/allocations/{taken[1]}")
-
-    before_writes(monkeypatch, lose_the_second_and_make_room_for_the_first)
-    claimed = service.claim(201, body(request))
-    assert claimed["alternative"] == 0
-    assert claimed["allocations"] == {provider_uuid(2): {"resources": {"VCPU": 4}}}
 
 
 def test_a_taint_that_is_written_after_the_search_refuses_no_claim(
@@ -671,25 +622,6 @@ def several(*requests: Any) -> dict[str, object]:
     return {"claims": [body(request) for request in requests]}
 
 
-def test_claims_see_earlier_claims(service: Service, reported_claims: Tries) -> None:
-    answer = service.claim(201, several(*[vcpus(3)] * HOSTS))
-    hosts = [next(iter(each["allocations"])) for each in answer["claims"]]
-    assert sorted(hosts) == [provider_uuid(host + 1) for host in range(HOSTS)]
-    assert [each["consumer_generation"] for each in answer["claims"]] == [1] * HOSTS
-    assert reported_claims == [{"consumers": HOSTS, "tries": 1}]
-
-
-def test_claims_see_shared_resources_taken_by_earlier_claims(
-    service: Service,
-) -> None:
-    request = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 40}}}}
-    assert len(service.claim(201, several(request, request))["claims"]) == 2
-    before = service.dump(but="revision")
-    error = service.claim(409, several(vcpus(1), request))
-    assert error["detail"].startswith("claims[1].request: no candidate satisfies")
-    assert service.dump(but="revision") == before
-
-
 def test_all_of_several_claims_are_refused_with_one_of_them(service: Service) -> None:
     before = service.dump()
     error = service.claim(409, several(*[vcpus(3)] * (HOSTS + 1)))
@@ -698,16 +630,6 @@ def test_all_of_several_claims_are_refused_with_one_of_them(service: Service) ->
     assert service.dump() == before
     # What it thought of was its own alone.
     assert len(service.get("/allocation_candidates?resources=VCPU:4")["allocation_requests"]) == 3
-
-
-def test_several_claims_begin_again_together_when_one_is_lost(
-    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
-) -> None:
-    before_writes(monkeypatch, lambda: service.take(1, 1))
-    answer = service.claim(201, several(*[vcpus(4)] * 2))
-    hosts = {uuid for each in answer["claims"] for uuid in each["allocations"]}
-    assert hosts == {provider_uuid(2), provider_uuid(3)}
-    assert reported_claims[0]["consumers"] == 2
 
 
 def test_the_work_of_several_searches_is_bounded_as_that_of_one(tmp_path: Path) -> None:
@@ -732,14 +654,6 @@ def test_as_many_claims_as_may_be_are_made_by_as_many_writes_as_one(
     with capsys.disabled():
         print(f"\nclaims: {statements} writing statements for 1 and 10")
     assert statements[0] == statements[1]
-
-
-def test_many_claims_that_need_too_much_work_name_the_bound_of_all(tmp_path: Path) -> None:
-    with Service(tmp_path, placement={"max_search_steps": 150}) as service:
-        refused = service.claim(503, {"claims": [body() for _claim in range(12)]})
-        assert "within 150 steps" in refused["detail"]
-        assert service.used() == 0
-        service.claim(201, body())
 
 
 # -- bounds ---------------------------------------------------------------------------------------
@@ -769,36 +683,6 @@ class LargeCloud(kit.Service):
         self.expect(status, "POST", "/claims", claims, VERSION)
         stop()
         return told
-
-
-def test_claims_for_the_same_look_once_at_hosts_that_are_full(tmp_path: Path) -> None:
-    with LargeCloud(tmp_path, full=400, free=100) as cloud:
-        first, *others = cloud.claim(201, 100)
-        assert first >= 32
-        # A search looks at its own 16 candidates, and at hosts that earlier claims have taken.
-        assert sum(others) <= 99 * (16 + 2)
-        cloud.check_used()
-
-
-def test_claims_for_the_same_read_names_and_roots_once(tmp_path: Path) -> None:
-    taken = {}
-    for demands in (2, 90):
-        (tmp_path / str(demands)).mkdir()
-        with LargeCloud(tmp_path / str(demands), full=100, free=100) as cloud:
-            with counted(cloud.database) as statements:
-                cloud.claim(201, demands)
-            taken[demands] = len(statements)
-    assert taken[90] <= taken[2] + 4
-
-
-def test_what_was_found_full_is_not_found_free_by_another_request(tmp_path: Path) -> None:
-    """A smaller amount may fit where a larger one does not."""
-    with LargeCloud(tmp_path, full=0, free=3) as cloud:
-        requests = [ONE_VCPU, {"groups": {"": {"resources": {"VCPU": 1, "MEMORY_MB": 4096}}}}]
-        requests += [{"groups": {"": {"resources": {"MEMORY_MB": 1}}}}] * 2
-        claims = {"claims": [body(request) for request in requests]}
-        cloud.expect(201, "POST", "/claims", claims, VERSION)
-        cloud.check_used()
 
 
 def test_all_searches_of_a_claim_and_its_explanation_have_one_bound(tmp_path: Path) -> None:

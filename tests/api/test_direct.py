@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
@@ -25,7 +24,6 @@ from tests.kit.service import claim, inventories
 
 UUID = "11111111-2222-3333-4444-000000000001"
 CHILD = "11111111-2222-3333-4444-000000000002"
-CONSUMER = "cccccccc-0000-0000-0000-000000000001"
 MAX = str(LATEST)
 
 
@@ -100,14 +98,6 @@ def test_options_that_were_not_parsed_have_their_defaults(
         assert client.get("/resource_providers").status_code == 200
 
 
-def test_an_error_is_an_answer_unless_an_exception_is_asked_for(client: Adapter) -> None:
-    answer = client.get(f"/resource_providers/{UUID}")
-    assert (answer.status_code, answer.reason) == (404, "Not Found")
-    assert answer.json()["errors"][0]["request_id"] == answer.headers["X-Openstack-Request-Id"]
-    with pytest.raises(exceptions.NotFound, match="404"):
-        client.get(f"/resource_providers/{UUID}", raise_exc=True)
-
-
 def test_requests_are_of_the_latest_microversion_or_of_the_one_they_state(client: Adapter) -> None:
     def spoken(**options: object) -> str:
         return client.get("/resource_providers", **options).headers["OpenStack-API-Version"]
@@ -120,18 +110,6 @@ def test_requests_are_of_the_latest_microversion_or_of_the_one_they_state(client
     assert client.get("/traits", microversion="1.5").status_code == 404
 
 
-def test_without_latest_microversion_requests_are_of_the_oldest(tmp_path: Path) -> None:
-    with PlacementDirect(made_settings(tmp_path)) as client:
-        assert client.get("/").headers["OpenStack-API-Version"] == "placement 1.0"
-        assert client.get("/traits").status_code == 404
-
-
-def test_the_endpoint_and_its_microversions_can_be_discovered(client: Adapter) -> None:
-    data = client.get_endpoint_data()
-    assert data is not None
-    assert (data.min_microversion, data.max_microversion) == ((1, 0), (LATEST.major, LATEST.minor))
-
-
 def test_the_caller_may_reshape_and_may_be_another_user(client: Adapter) -> None:
     create(client, "host1", UUID)
     body = {"inventories": {UUID: inventories(0, VCPU=8)}, "allocations": {}}
@@ -140,19 +118,6 @@ def test_the_caller_may_reshape_and_may_be_another_user(client: Adapter) -> None
     assert client.post("/reshaper", json=body).status_code == 204
     nobody: dict[str, object] = {"X-Auth-Token": None}
     assert client.get("/resource_providers", headers=nobody).status_code == 401
-
-
-def test_bodies_may_be_texts_bytes_files_and_iterators(client: Adapter, tmp_path: Path) -> None:
-    body = b'{"name": "%b"}'
-    file = tmp_path / "body"
-    file.write_bytes(body % b"file")
-    headers = {"Content-Type": "application/json"}
-    with file.open("rb") as stream:
-        for data in ((body % b"text").decode(), body % b"bytes", stream, iter([body % b"many"])):
-            answer = client.post("/resource_providers", data=data, headers=headers)
-            assert answer.status_code == 200, answer.text
-    providers = client.get("/resource_providers").json()["resource_providers"]
-    assert {each["name"] for each in providers} == {"text", "bytes", "file", "many"}
 
 
 def test_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +131,6 @@ def test_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(socket.socket, "__init__", refuse)
     with PlacementDirect(made, latest_microversion=True) as client:
         create(client, "host1", UUID)
-
-
-def test_no_other_host_is_asked(client: Adapter) -> None:
-    with pytest.raises(exceptions.ClientException, match="No connection adapters"):
-        client.get("http://127.0.0.1:8778/resource_providers")
 
 
 def test_many_threads_may_use_one_client(client: Adapter) -> None:
@@ -229,14 +189,6 @@ def test_a_process_may_have_several_of_different_databases(tmp_path: Path) -> No
         assert other.get(f"/resource_providers/{CHILD}").status_code == 200
 
 
-def test_what_was_written_is_there_when_it_is_entered_again(tmp_path: Path) -> None:
-    direct = PlacementDirect(made_settings(tmp_path), latest_microversion=True)
-    with direct as client:
-        create(client, "host1", UUID)
-    with direct as client:
-        assert client.get(f"/resource_providers/{UUID}").status_code == 200
-
-
 def test_options_may_belong_to_a_caller_that_does_not_know_them(tmp_path: Path) -> None:
     url = database_url(tmp_path)
     file = tmp_path / "placement.conf"
@@ -253,11 +205,6 @@ def test_conflicting_options_of_the_same_name_are_refused() -> None:
     conf.register_opts([cfg.IntOpt("auth_strategy")], group="api")
     with pytest.raises(ConfigurationError, match=r"registered differently.*auth_strategy"):
         PlacementDirect(conf)
-
-
-def test_a_configuration_without_a_database_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="connection is not set"):
-        PlacementDirect(config.options())
 
 
 def test_a_database_that_is_not_migrated_is_refused_and_can_be_migrated(tmp_path: Path) -> None:

@@ -113,14 +113,6 @@ def test_a_dry_run_is_refused_as_the_write(service: Service, name: str) -> None:
     assert service.dump() == before
 
 
-def test_false_is_as_if_absent(service: Service) -> None:
-    before = service.dump()
-    answer = send(service, WRITES["claim"], "?dry_run=false")
-    assert answer.status_code == 204
-    assert HEADER not in answer.headers
-    assert service.dump() != before
-
-
 @pytest.mark.parametrize(
     ("query", "named", "header"),
     [
@@ -155,22 +147,6 @@ def test_below_its_version_a_write_with_dry_run_is_refused(service: Service, que
     assert "dry_run" in answer.text
     assert "placement 2.0" in answer.text
     assert service.dump() == before
-
-
-def test_below_its_version_other_parameters_of_a_write_are_ignored(service: Service) -> None:
-    method, path, body = WRITES["claim"]
-    assert service.send(method, f"{path}?unheard=of&a=%ff", body, "1.39").status_code == 204
-
-
-def test_a_read_with_a_body_only_has_the_header(service: Service) -> None:
-    body = {"groups": {"": {"resources": {"VCPU": 1}}}}
-    plain = send(service, ("POST", "/allocation_candidates", body))
-    dry = send(service, ("POST", "/allocation_candidates", body), "?dry_run=true")
-    assert dry.headers[HEADER] == "true"
-    assert HEADER not in plain.headers
-    assert sorted(map(str, plain.json["allocation_requests"])) == sorted(
-        map(str, dry.json["allocation_requests"])
-    )
 
 
 def test_a_caller_without_the_right_is_refused_as_at_the_write(service: Service) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from oslo_context.context import RequestContext
-from oslo_policy.policy import Rules
 
 from placement import config
-from placement.api import policy as policy_module
 from placement.api.policy import REFRESH, Policy
 from placement.api.routes import GUARDED, ROUTES
 from placement.entry import generators
@@ -222,11 +219,6 @@ PROJECT_VALUES = {
 }
 
 
-def test_the_values_that_rules_may_look_at_are_known() -> None:
-    others = {"system_scope", "domain_id"}  # of callers without any permission
-    assert PROJECT_VALUES.keys() | others == set(caller().to_policy_values())
-
-
 @pytest.mark.parametrize("name", PROJECT_VALUES)
 def test_a_rule_may_look_at_every_credential(tmp_path: Path, name: str) -> None:
     value = PROJECT_VALUES[name]
@@ -279,14 +271,6 @@ def test_a_refusal_names_a_role_only_where_it_would_do(
 ) -> None:
     rules = policy(tmp_path)
     assert rules.remedy("placement:usages", caller(), {"project_id": project}) == lacking
-
-
-def test_rules_that_refer_to_each_other_name_no_role_twice(tmp_path: Path) -> None:
-    rules = policy(
-        tmp_path,
-        '"placement:traits:list": "rule:a or role:x"\n"a": "rule:b"\n"b": "rule:a or role:y"\n',
-    )
-    assert set(rules._roles("placement:traits:list")) == {"x", "y"}
 
 
 def test_a_changed_file_is_picked_up_without_a_restart(
@@ -404,14 +388,6 @@ def test_the_log_names_the_files_in_force_at_the_start_and_after_a_change(
     assert [record.getMessage() for record in caplog.records] == [in_force, in_force]
 
 
-def test_files_of_a_directory_override_too(tmp_path: Path) -> None:
-    directory = tmp_path / "policy.d"
-    directory.mkdir()
-    (directory / "traits.yaml").write_text('"placement:traits:list": "role:auditor"\n')
-    rules = policy(tmp_path, policy_dirs=[str(directory)])
-    assert rules.allows("placement:traits:list", caller("auditor"))
-
-
 def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text('"placement:traits:list": "role:auditor"\n')
@@ -424,36 +400,6 @@ def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_pat
     assert answer.json["errors"][0]["detail"] == (
         "Policy does not allow placement:traits:list to be performed: it needs the role auditor"
     )
-
-
-def test_no_caller_is_checked_while_another_thread_reads_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service_policy = policy(tmp_path)
-    enforcer = service_policy._enforcer
-    reading, go_on = threading.Event(), threading.Event()
-
-    def load_rules() -> None:
-        rules, enforcer.rules = enforcer.rules, Rules({})
-        reading.set()
-        go_on.wait(30)
-        enforcer.rules = rules
-
-    monkeypatch.setattr(enforcer, "load_rules", load_rules)
-    answers: list[bool] = []
-
-    def ask() -> None:
-        answers.append(service_policy.allows("placement:traits:list", caller("admin")))
-
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    threads[0].start()
-    assert reading.wait(30)
-    threads[1].start()
-    threads[1].join(0.2)
-    go_on.set()
-    for thread in threads:
-        thread.join()
-    assert answers == [True, True]
 
 
 def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
@@ -562,18 +508,3 @@ def test_answers_outlive_a_look_at_the_files_unless_another_service_gives_them(
     let_time_pass(monkeypatch)
     assert rules.allows("placement:traits:list", caller("auditor"))
     assert len(questions) == asked
-
-
-def test_callers_beyond_the_largest_number_of_answers_are_cached_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(policy_module, "MAX_ANSWERS", 2)
-    rules = policy(tmp_path)
-    for user in "abc":
-        assert rules.allows(
-            "placement:traits:list", RequestContext(user_id=user, roles=["admin"], project_id="p")
-        )
-    monkeypatch.setattr(rules._enforcer, "authorize", pytest.fail)
-    assert rules.allows(
-        "placement:traits:list", RequestContext(user_id="c", roles=["admin"], project_id="p")
-    )

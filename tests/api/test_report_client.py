@@ -241,22 +241,6 @@ def test_a_provider_that_is_deleted_before_it_is_written_is_created_again(
     assert client.get_provider_tree(HOST) == tree
 
 
-def test_a_name_and_a_place_that_others_gave_show_although_no_generation_moved(
-    client: ReportClient, recorder: Recorder
-) -> None:
-    client.report(HOST, describe_host)
-    tree = client.get_provider_tree(HOST)
-    body = {"name": "renamed", "parent_provider_uuid": CHILD1}
-    path = f"/resource_providers/{CHILD0}"
-    assert recorder.put(path, json=body, microversion="1.39").status_code == 200
-    tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
-    written = client.update_from_provider_tree(tree)
-    child = tree.data(CHILD0)
-    assert child.generation == shown(recorder, path)["generation"]
-    for now in (written.edit(), client.get_provider_tree(HOST)):
-        assert now.data(CHILD0) == replace(child, name="renamed", parent_uuid=CHILD1)
-
-
 def test_writers_that_never_end_are_reported(
     client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -610,16 +594,6 @@ def holders(recorder: Recorder, uuid: str) -> dict[str, dict[str, int]]:
     return {key: each["resources"] for key, each in allocations.items()}
 
 
-def test_consumers_without_a_type_keep_none(client: ReportClient, recorder: Recorder) -> None:
-    client.report(HOST, lambda tree, _: host_with(tree, {"VGPU": {"total": 4}}))
-    body = claim({HOST: {"VGPU": 1}})
-    del body["consumer_type"]
-    path = f"/allocations/{consumer(1).uuid}"
-    assert recorder.put(path, json=body, microversion="1.36").status_code == 204
-    client.report(HOST, split_gpus)
-    assert shown(recorder, path)["consumer_type"] == "unknown"
-
-
 def test_a_reshape_whose_result_does_not_fit_is_refused_and_changes_nothing(
     client: ReportClient, recorder: Recorder
 ) -> None:
@@ -896,13 +870,6 @@ def test_a_ranked_claim_takes_the_candidates_in_that_order(client: ReportClient)
         client.claim(ONE_VCPU, consumer(4), rank)
 
 
-def test_a_rank_that_chooses_none_claims_nothing(client: ReportClient, recorder: Recorder) -> None:
-    three_hosts(client)
-    with pytest.raises(NoCandidates, match=r"none of the candidates .* was chosen"):
-        client.claim(ONE_VCPU, consumer(1), lambda _answer: [])
-    assert not [request for request in recorder.requests if "PUT /allocations" in request]
-
-
 def test_a_claim_that_nothing_can_serve_says_why_at_2_0(recorder: Recorder) -> None:
     client = ReportClient(recorder)
     three_hosts(client)
@@ -912,13 +879,6 @@ def test_a_claim_that_nothing_can_serve_says_why_at_2_0(recorder: Recorder) -> N
     for rank in (None, lambda answer: answer["allocation_requests"]):
         with pytest.raises(NoCandidates, match=reason):
             client.claim(two, consumer(1), rank)
-
-
-def test_a_caller_without_explanations_gets_none(recorder: Recorder) -> None:
-    three_hosts(ReportClient(recorder))
-    assert ReportClient(recorder, (1, 39)).explain(ONE_VCPU) == ""
-    recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
-    assert ReportClient(recorder).explain(ONE_VCPU) == ""
 
 
 def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder: Recorder) -> None:
@@ -933,16 +893,6 @@ def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder:
 
 
 # -- refusals ---------------------------------------------------------------------------------
-
-
-def test_a_standard_trait_that_the_service_does_not_know_is_refused_by_provider(
-    client: ReportClient,
-) -> None:
-    client.report(HOST, describe_host)
-    tree = client.get_provider_tree(HOST)
-    tree.add_traits("NUMA0", "HW_NO_SUCH_TRAIT")
-    with pytest.raises(UpdateFailed, match=r"^NUMA0: .*HW_NO_SUCH_TRAIT"):
-        client.update_from_provider_tree(tree)
 
 
 def test_a_deleted_custom_name_is_created_again(

@@ -76,20 +76,6 @@ def test_the_bound_on_work_ends_a_simulation(tmp_path: Path) -> None:
         assert [each["code"] for each in answer["claims"]] == ["budget"]
 
 
-def test_the_headroom_of_an_unfinished_simulation_is_unknown(tmp_path: Path) -> None:
-    with Service(tmp_path, placement={"max_simulation_steps": 15}) as service:
-        with building(service.database.writer) as cloud:
-            for number in range(1, HOSTS + 1):
-                cloud.add(f"host{number}", {"VCPU": 8})
-        populate(service, 1, consumers=8)
-        requests = {"one": ONE_VCPU, "same": ONE_VCPU}
-        answer = simulated(service, drain(1), drain(2), headroom={"requests": requests, "limit": 7})
-        assert answer["complete"] is False
-        for name in requests:
-            found = answer["headroom"][name]
-            assert (found["fits"], found["at_most"], found["complete"]) == (0, None, False)
-
-
 def test_the_bodies_of_moves_are_valid_for_consumers_without_a_type(service: Service) -> None:
     consumer = "c0000000-0000-4000-8000-000000000001"
     held = {"allocations": {provider_uuid(1): {"resources": {"VCPU": 1}}}, **OWNER}
@@ -171,13 +157,6 @@ def test_a_process_works_on_one_simulation_at_a_time(
         go_on.set()
         assert first.result()["fits"] is True
     assert simulated(service, drain(1))["fits"] is True
-
-
-def test_a_failed_simulation_ends_its_turn(service: Service) -> None:
-    unknown = {"changes": [drain(HOSTS + 1)]}
-    for _ in range(2):
-        service.expect(400, "POST", "/simulations", unknown, "2.0")
-    assert simulated(service)["fits"] is True
 
 
 @pytest.mark.parametrize("consumers", [1, 8])
@@ -318,12 +297,3 @@ def test_a_moved_consumer_fills_its_host_for_its_spread_group(service: Service) 
     answer = simulated(service, drain(1), drain(2))
     assert [each["consumer"] for each in answer["moves"]] == members[:1]
     assert [each["consumer"] for each in answer["unplaceable"]] == members[1:2]
-
-
-def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    populate(service, 1, 2)
-    monkeypatch.setattr("placement.foresight.simulation.consumers.MAX_CONSUMERS", 7)
-    assert simulated(service, drain(1))["fits"] is True
-    body = {"changes": [drain(1), drain(2)]}
-    answer = service.expect(400, "POST", "/simulations", body, "2.0")
-    assert "changes: drains may move 7 consumers" in answer.text

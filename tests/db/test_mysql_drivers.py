@@ -83,13 +83,6 @@ def test_a_value_comes_back_as_it_was_stored(database: Database, kind: str) -> N
             assert (returned, type(returned), nothing) == (value, type(value), None)
 
 
-def test_bytes_are_read(database: Database) -> None:
-    # The service sends none; the cursor for PyMySQL cannot, with versions before 1.2.
-    with database.reader.connect() as conn:
-        for _ in range(2):
-            assert conn.exec_driver_sql("SELECT X'FF0027'").scalar_one() == b"\xff\0'"
-
-
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression_has_one_type(database: Database, expression: str) -> None:
     value = EXPRESSIONS[expression]
@@ -127,26 +120,12 @@ def test_two_statements_in_one_are_refused(database: Database) -> None:
         assert conn.execute(COUNT).scalar_one() > 0
 
 
-def test_half_a_character_is_not_sent(database: Database) -> None:
-    with database.reader.connect() as conn, pytest.raises(UnicodeEncodeError):
-        conn.execute(sa.text("SELECT :text"), {"text": "\ud800"})
-
-
 # -- parameters of the URL ------------------------------------------------------------------------
 
 
 def with_parameters(database: Database, parameters: str) -> Database:
     url = database.writer.url.render_as_string(hide_password=False)
     return Database(settings(f"{url}?{parameters}").database)
-
-
-def test_a_socket_is_taken_instead_of_a_port(database: Database) -> None:
-    path = server().directory / "socket"
-    url = database.writer.url.set(host=None, port=None, query={"unix_socket": str(path)})
-    made = Database(settings(url.render_as_string(hide_password=False)).database)
-    with made.read() as conn:
-        assert conn.execute(COUNT).scalar_one() > 0
-    made.dispose()
 
 
 def test_modes_and_limits_of_a_session_are_set(tmp_path: Path) -> None:
@@ -180,11 +159,6 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for() -> None:
         made = Database(settings(f"{url}?connect_timeout=1&read_timeout=1").database)
         with pytest.raises(ConfigurationError, match="cannot open the database"):
             made.connect_first(patience=0)
-
-
-def test_a_parameter_that_the_driver_does_not_know_is_named(database: Database) -> None:
-    with pytest.raises(ConfigurationError, match="conect_timeout"):
-        with_parameters(database, "conect_timeout=1").connect_first()
 
 
 # -- faults, for real -----------------------------------------------------------------------------

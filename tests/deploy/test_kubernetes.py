@@ -53,21 +53,6 @@ def test_a_manifest_has_the_form_of_its_kind(name: str) -> None:
     assert faults_of(MANIFESTS[name]) == {}
 
 
-def test_what_has_another_form_is_found() -> None:
-    deployment = yaml.safe_load((DIRECTORY / "deployment.yaml").read_text())
-    deployment["spec"]["replicas"] = "three"
-    pod = deployment["spec"]["template"]["spec"]
-    pod["securitycontext"] = {}
-    del pod["containers"][0]["name"]
-    pod["containers"][0]["ports"][0]["containerPort"] = None
-    assert faults_of(deployment).keys() == {
-        "$.spec.replicas",
-        "$.spec.template.spec",
-        "$.spec.template.spec.containers[0]",
-        "$.spec.template.spec.containers[0].ports[0].containerPort",
-    }
-
-
 # -- in accord ------------------------------------------------------------------------------
 
 
@@ -83,22 +68,6 @@ def container(name: str) -> dict[str, Any]:
 def test_the_kustomization_has_all_but_what_is_made_or_run_apart() -> None:
     listed = yaml.safe_load((DIRECTORY / KUSTOMIZATION).read_text())["resources"]
     assert set(listed) == MANIFESTS.keys() - {"secret.example.yaml", "migration-job.yaml"}
-
-
-def test_all_selectors_select_only_pods_of_the_deployment() -> None:
-    labels = pod("deployment.yaml")["metadata"]["labels"]
-    others = pod("migration-job.yaml")["metadata"]["labels"]
-    deployment = MANIFESTS["deployment.yaml"]["spec"]
-    (spread,) = pod("deployment.yaml")["spec"]["topologySpreadConstraints"]
-    for selector in (
-        deployment["selector"]["matchLabels"],
-        spread["labelSelector"]["matchLabels"],
-        MANIFESTS["service.yaml"]["spec"]["selector"],
-        MANIFESTS["poddisruptionbudget.yaml"]["spec"]["selector"]["matchLabels"],
-        MANIFESTS["networkpolicy.yaml"]["spec"]["podSelector"]["matchLabels"],
-    ):
-        assert selector.items() <= labels.items()
-        assert not selector.items() <= others.items()
 
 
 def test_ports_and_references_have_names_that_are_there() -> None:
@@ -144,15 +113,6 @@ def test_pods_have_no_rights_and_write_to_tmp_alone(name: str) -> None:
     }
     writable = [each["mountPath"] for each in only["volumeMounts"] if not each.get("readOnly")]
     assert writable == ["/tmp"]
-
-
-def test_a_pod_has_time_for_what_has_arrived() -> None:
-    uwsgi = (REPOSITORY / "etc/deploy/uwsgi/placement.ini").read_text()
-    graceful = int(re.findall(r"^worker-reload-mercy = (\d+)", uwsgi, re.MULTILINE)[0])
-    command = container("deployment.yaml")["lifecycle"]["preStop"]["exec"]["command"]
-    assert command[0] == "sleep"
-    period = pod("deployment.yaml")["spec"]["terminationGracePeriodSeconds"]
-    assert period > int(command[1]) + graceful
 
 
 def test_what_is_configured_are_options(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import ssl
 import time
 import uuid as uuids
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -180,15 +179,6 @@ def test_nothing_that_a_client_says_of_itself_leads_links_elsewhere(site: Site) 
     assert "1.1.1.1" not in site.service.log()
 
 
-def test_the_explorer_is_served_with_its_policy(site: Site) -> None:
-    answer, page = site.send("GET", "/placement/explorer/")
-    assert answer.status == 200
-    assert "default-src" in answer.headers["Content-Security-Policy"]
-    assert b"js/main.js" in page
-    answer, _ = site.send("GET", "/placement/explorer/js/main.js")
-    assert (answer.status, answer.headers.get_content_type()) == (200, "text/javascript")
-
-
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_of_megabytes_arrives(site: Site, chunked: bool) -> None:
     body = named("large", 5 * MIB)
@@ -211,26 +201,6 @@ def test_an_answer_of_megabytes_arrives(site: Site) -> None:
     assert len(content) > 2 * MIB
     answered = len(orjson.loads(content)["allocation_requests"])
     assert answered == DEVICES * (DEVICES - 1) * (DEVICES - 2)
-
-
-def test_a_path_of_the_length_that_the_service_takes_arrives(site: Site) -> None:
-    uuids_ = ",".join(str(uuids.uuid4()) for _ in range(1500))
-    path = f"/placement/resource_providers?member_of=in:{uuids_}"
-    assert 50_000 < len(path) < 64 * 1024
-    assert site.get(path) == (200, b'{"resource_providers":[]}')
-
-
-def test_a_body_beyond_what_the_service_takes_is_refused(site: Site) -> None:
-    with socket.create_connection(("127.0.0.1", site.port), timeout=ANSWER) as sock:
-        head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-        sock.sendall(
-            f"POST /placement/resource_providers HTTP/1.1\r\nHost: x\r\n{head}"
-            f"Content-Length: {40 * MIB}\r\n\r\n".encode()
-        )
-        with suppress(ConnectionError):  # it may be refused before it is all there
-            for _ in range(40):
-                sock.sendall(b" " * MIB)
-        assert sock.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_client_keeps_its_connection_and_the_proxy_uses_its_own_again(site: Site) -> None:

@@ -74,14 +74,3 @@ def test_units_and_the_meaning_of_none_are_stated(
         str(path.relative_to(ROOT)): list(unexplained(path.read_text(), names)) for path in modules
     }
     assert {path: fields for path, fields in found.items() if fields} == {}
-
-
-def test_a_field_without_unit_or_meaning_of_none_is_found() -> None:
-    source = (
-        "class A:\n    size: int\n    count: int\n    hosts: int\n    name: str\n"
-        "    parent: str | None\n    # In bytes.\n    length: int\n    used: float  # in seconds\n"
-        "    def __init__(self):\n        self._total: int = 0\n        local: int = 0\n"
-        "class B:\n    other: int\n"
-    )
-    assert list(unexplained(source)) == ["A.size", "A.parent", "A._total", "B.other"]
-    assert list(unexplained(source, frozenset("B"))) == ["B.other"]

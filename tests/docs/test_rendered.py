@@ -34,10 +34,3 @@ def test_no_comment_of_a_field_is_shown_as_its_type(built: Path) -> None:
 def test_no_page_shows_a_box_of_an_error(built: Path) -> None:
     # The box of the search page asks for JavaScript and is hidden where there is any.
     assert [box for box in error_boxes(built) if not box.startswith("search.html: ")] == []
-
-
-def test_an_error_of_the_theme_is_noticed(built: Path, tmp_path: Path) -> None:
-    styles = sorted((built / "_static" / "styles").glob("furo*.css"))
-    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles)
-    (tmp_path / "a.html").write_text(f'{links}<nav class="contents"><p>Contents</p></nav>')
-    assert [box[:14] for box in error_boxes(tmp_path)] == ['a.html: "ERROR']

@@ -164,36 +164,6 @@ def test_exceptions_exist() -> None:
     assert CEILINGS.keys() <= texts().keys()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        '"""Nobody is told."""',
-        "def f():\n    '''Nobody is told.'''",
-        "LIMIT = 1  # of those who were told",
-        "raise ValueError('those were told of it')",
-        "log(f'nobody was told {name} of it')",
-    ],
-)
-def test_all_text_of_a_module_is_read(source: str) -> None:
-    assert UNUSUAL.search(python_text(source))
-
-
-def test_names_in_code_are_not_text() -> None:
-    assert not UNUSUAL.search(python_text("who = tell(those['who'])"))
-
-
-def test_all_text_of_the_explorer_is_read() -> None:
-    source = "// those\nconst who = 'nobody'; /* told\n */ h(`anew ${x}`, \"alike\"); tell(who);"
-    assert UNUSUAL.findall(script_text(source)) == ["those", "nobody", "told", "anew", "alike"]
-    assert UNUSUAL.findall(page_text("<p class='who'>Whoever&nbsp;told</p>")) == ["Whoever", "told"]
-
-
-def test_the_rate_is_per_thousand_words() -> None:
-    assert rate("word " * 995 + "those " * 5) == pytest.approx(5.0)
-    assert rate("nobody") <= MAX_RATE
-    assert rate("nobody " * 2) > MAX_RATE
-
-
 @pytest.mark.parametrize("name", ["option help", "rule help", "command help", "the explorer"])
 def test_what_operators_see_is_read(name: str) -> None:
     assert len(WORD.findall(texts()[name])) > 100

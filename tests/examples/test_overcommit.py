@@ -30,12 +30,6 @@ def test_a_service_that_accepts_all_claims_is_reported(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.endswith("1 of 1 rounds exceeded the capacity\n")
 
 
-def test_a_refused_inventory_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    with answering(401, b"no token") as url, pytest.raises(SystemExit) as exit_:
-        overcommit.main([url])
-    assert exit_.value.code == "POST /resource_providers failed with 401: no token"
-
-
 def test_no_server_is_one_line() -> None:
     with pytest.raises(SystemExit, match=r"\Ahttp://127\.0\.0\.1:1: .*refused"):
         overcommit.main(["http://127.0.0.1:1"])

@@ -109,12 +109,6 @@ def test_the_filter_takes_a_part_of_a_name_of_any_provider(watch: Watch) -> None
     expect(page.locator(".stage tbody th")).to_have_text(["numa-d01", "fpga-d01"])  # fullest first
 
 
-def test_a_filter_that_the_service_refuses_says_why(watch: Watch) -> None:
-    watch.allowed = ("status of 400",)
-    page = watch.open("#cloud?filter=colour%3Dred")
-    expect(page.get_by_role("alert")).to_contain_text("colour")
-
-
 def test_the_list_of_hosts_begins_with_the_fullest(watch: Watch) -> None:
     page = watch.open("#cloud?as=list&class=VCPU")
     loaded(page)
@@ -149,14 +143,6 @@ def test_the_list_of_hosts_is_saved_as_csv_and_json(watch: Watch, demo: Demo) ->
     assert rows == [{key: str(value) for key, value in host.items()} for host in hosts]
     totals = json.loads(saved(page, ".totals", "JSON")[1])
     assert totals[0]["class"] == page.locator(".totals tbody th").first.inner_text()
-
-
-def test_the_list_of_hosts_by_room_is_saved(watch: Watch, demo: Demo) -> None:
-    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(SMALL))}")
-    expect(page.locator(".legend")).to_contain_text("hosts without room for the request")
-    rooms = [host["room"] for host in json.loads(saved(page, ".stage", "JSON")[1])]
-    body = {"requests": {"r": {"groups": SMALL["groups"]}}}
-    assert sum(rooms) == demo.post("/headroom", body)["headroom"]["r"]["fits"]
 
 
 def test_all_consumers_are_saved_and_not_only_the_shown_ones(watch: Watch, demo: Demo) -> None:
@@ -224,79 +210,6 @@ def test_the_map_shows_how_many_of_a_request_each_host_takes(watch: Watch, demo:
     expect(page.locator(".asked")).to_be_hidden()
 
 
-def test_hosts_without_a_disk_have_room_where_another_provider_shares_its_disk(
-    watch: Watch, demo: Demo
-) -> None:
-    group = {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}
-    request = {"groups": {"": group}}
-    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(request))}")
-    expect(page.locator(".legend")).to_have_text(
-        re.compile("^3 hosts without room for the request")
-    )
-    hosts = demo.post("/headroom", {"requests": {"r": request}})["headroom"]["r"]["hosts"]
-    rooms = page.locator(".stage tbody tr td").all_inner_texts()
-    assert sum(room != "0" for room in rooms) == hosts == 50
-    shared = page.locator(".stage tbody tr", has_text="storage-fast")
-    expect(shared.get_by_role("cell")).to_have_text("0")
-
-
-def test_a_host_that_shares_its_disk_has_the_room_of_its_own_cpus(watch: Watch, demo: Demo) -> None:
-    host, disk, other = (f"00000000-0000-4000-8000-0000000000d{number}" for number in range(3))
-    stock = "MEM_ENCRYPTION_CONTEXT"  # which no other host has
-    traits = {disk: ["MISC_SHARES_VIA_AGGREGATE"]}
-    for name, uuid, amounts in (
-        ("own", host, {stock: 3}),
-        ("disk", disk, {"DISK_GB": 100}),
-        ("other", other, {stock: 3}),
-    ):
-        parent = {"parent_provider_uuid": host} if uuid == disk else {}
-        demo.send("POST", "/resource_providers", {"name": name, "uuid": uuid, **parent})
-        inventories = {each: {"total": total} for each, total in amounts.items()}
-        parts: dict[str, dict[str, Any]] = {
-            "inventories": {"inventories": inventories},
-            "aggregates": {"aggregates": [host]},
-            "traits": {"traits": traits.get(uuid, [])},
-        }
-        for generation, (part, body) in enumerate(parts.items()):
-            path = f"/resource_providers/{uuid}/{part}"
-            demo.send("PUT", path, {**body, "resource_provider_generation": generation})
-    request = {"groups": {"": {"resources": {stock: 1, "DISK_GB": 1}}}}
-    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(request))}")
-    try:
-        for name in ("own", "other"):
-            link = page.get_by_role("link", name=name, exact=True)
-            row = page.locator(".stage tbody tr", has=link)
-            expect(row.get_by_role("cell")).to_have_text("3")
-    finally:
-        for uuid in (other, disk, host):
-            demo.send("DELETE", f"/resource_providers/{uuid}")
-
-
-def test_the_room_of_some_hosts_is_shown_while_others_are_measured(watch: Watch) -> None:
-    watch.page.route(
-        "**/headroom",
-        lambda route: route.fulfill(
-            json={"headroom": {next(iter(route.request.post_data_json["requests"])): {"fits": 3}}}
-        ),
-    )
-    page = watch.open(f"#cloud?request={quote(json.dumps(SMALL))}")
-    expect(page.locator(".legend")).to_contain_text("4 of 53 hosts measured")
-
-
-def test_colours_of_room_are_not_those_of_use_while_they_are_measured(watch: Watch) -> None:
-    held: list[Route] = []
-    watch.page.route("**/headroom", lambda route: held.append(route))
-    page = watch.open(f"#cloud?request={quote(json.dumps(SMALL))}")
-    loaded(page)
-    expect(page.locator(".legend")).to_have_text("Measuring room…")
-    page.get_by_label("Coloured by").select_option("VCPU")
-    expect(page.locator(".legend")).to_contain_text("to 18%")
-    with page.expect_response("**/headroom"):
-        held[0].continue_()
-    expect(page.locator(".legend")).to_contain_text("to 18%")  # the user's choice is kept
-    expect(page.get_by_label("Coloured by")).to_have_value("VCPU")
-
-
 def test_the_cloud_is_followed_live_while_the_page_is_visible(watch: Watch, demo: Demo) -> None:
     page = watch.open("#cloud?as=list&class=VCPU")
     loaded(page)
@@ -357,12 +270,6 @@ def test_a_tree_shows_each_provider_and_what_is_shared_with_it(watch: Watch, dem
     expect(sharing.get_by_role("article")).to_have_count(2)
 
 
-def test_a_nested_tree_is_drawn_below_its_root(watch: Watch, demo: Demo) -> None:
-    page = watch.open(f"#tree/{demo.provider('numa-d01')}")
-    expect(page.locator("ul.tree > li > article")).to_have_count(1)
-    assert page.locator("ul.branches ul.branches article").count() > 0
-
-
 def test_children_are_in_the_order_of_their_names_as_people_count(watch: Watch) -> None:
     def provider(number: int, name: str) -> dict[str, Any]:
         uuids = [f"00000000-0000-4000-8000-{each:012x}" for each in (number, 1)]
@@ -376,16 +283,6 @@ def test_children_are_in_the_order_of_their_names_as_people_count(watch: Watch) 
     watch.page.route("**/rollup", lambda route: route.fulfill(json={"sharing": {}}))
     page = watch.open(f"#tree/{providers[-1]['uuid']}")
     expect(page.locator(".branches h3")).to_have_text(["card1", "card2", "card10"])
-
-
-def test_the_bars_and_numbers_of_cards_are_aligned(watch: Watch, demo: Demo) -> None:
-    page = watch.open(f"#tree/{demo.provider('fpga-d01')}")
-    card = page.get_by_role("article", name="fpga-d01-node1", exact=True)
-    for part in (".bar", ".figures span:last-child"):
-        expect(card.locator(part)).to_have_count(3)
-        boxes = [each.bounding_box() for each in card.locator(part).all()]
-        ends = {round(box["x"] + box["width"]) for box in boxes if box}
-        assert len(ends) == 1
 
 
 def test_a_consumer_lights_up_here_and_tells_what_it_holds_elsewhere(
@@ -409,52 +306,6 @@ def test_a_host_says_what_happens_if_it_goes(watch: Watch, demo: Demo) -> None:
     expect(table.locator("th a").first).to_have_text(re.compile("^[a-z]+-[a-z0-9]+"))
     page.get_by_role("button", name="Copy as curl").click()
     assert f'{{"changes":[{{"drain":["{held}"]}}],"order":[{{"by":"free"' in copied(page, "curl")
-
-
-def test_the_hosts_that_take_consumers_are_shown_with_their_use_the_emptiest_first(
-    watch: Watch, demo: Demo
-) -> None:
-    """A pool that a consumer keeps gains nothing; the emptiest host comes first."""
-    names = ("compute-a04", "compute-a05", "compute-a06")
-    leaving, one, other = (demo.provider(name) for name in names)
-    pool = demo.provider("storage-fast")
-    small, large, kept = demo.consumers[:3]
-    disk = {pool: {"resources": {"DISK_GB": 40}}}
-    amounts = {small: {"VCPU": 16}, large: {"VCPU": 64}, kept: {"VCPU": 16}}
-    targets = {small: one, large: other, kept: one}
-    moves = [
-        {
-            "consumer": consumer, "from": [leaving, pool], "to": [target, pool],
-            "request": "remembered" if consumer == kept else "derived",
-            "body": {"allocations": {target: {"resources": amounts[consumer]}, **disk}},
-        }
-        for consumer, target in targets.items()
-    ]  # fmt: skip
-    plan = {"fits": True, "moves": moves, "unplaceable": [], "undecided": [], "claims": [],
-            "complete": True}  # fmt: skip
-    held = {
-        consumer: {"allocations": {leaving: {"resources": amounts[consumer]}, **disk}}
-        for consumer in targets
-    }
-    watch.page.route("**/simulations", lambda route: route.fulfill(json=plan))
-    watch.page.route(
-        "**/allocations?in_tree=*", lambda route: route.fulfill(json={"allocations": held})
-    )
-    page = watch.open(f"#tree/{leaving}")
-    page.get_by_role("button", name="What if this host goes?").click()
-    table = page.get_by_role("group", name="Hosts that would take consumers")
-    expect(table.locator("th a")).to_have_text([names[1], names[2]])
-    expected = []
-    for host, units in ((one, 32), (other, 64)):
-        part = demo.get(f"/resource_providers/{host}?include=inventories,usages")
-        used, stock = part["usages"]["VCPU"], part["inventories"]["VCPU"]
-        capacity = int((stock["total"] - stock["reserved"]) * stock["allocation_ratio"])
-        ends = [f"{amount / capacity:.0%}" for amount in (used, used + units)]
-        expected.append(f"{ends[0]} → {ends[1]}VCPU")
-    expect(table.locator(".fill")).to_have_text(expected)
-    expect(table.locator("tbody tr").first.locator("td").last).to_have_text(
-        f"{small}{kept} as it was claimed"
-    )
 
 
 def test_a_consumer_that_no_other_host_takes_is_shown_with_the_reason(
@@ -519,15 +370,6 @@ def test_a_provider_is_found_by_a_part_of_its_name(watch: Watch, part: str) -> N
     expect(page).to_have_url(re.compile(f"#tree/{part}$"))
 
 
-def test_several_providers_with_a_part_of_a_name_are_a_list(watch: Watch) -> None:
-    """Of a tree whose root has the part, only the root is listed."""
-    page = watch.open("#tree/pga-d0")
-    links = page.locator(".view li a")
-    expect(links).to_have_text(["fpga-d01", "fpga-d02", "fpga-d03", "fpga-d04"])
-    links.last.click()
-    expect(page.get_by_role("heading", name="fpga-d04", level=1)).to_be_visible()
-
-
 @pytest.mark.parametrize("name", ["numa-d01", "numa-d01-node1"])
 def test_the_address_of_a_tree_may_name_a_provider(watch: Watch, name: str) -> None:
     page = watch.open(f"#tree/{name}")
@@ -551,17 +393,6 @@ def test_candidates_are_cards_that_light_up_on_the_tree(watch: Watch) -> None:
     marked = page.locator(".drawing .card.marked")
     expect(marked).to_have_count(2)  # the group that asks for no resources is where the CPUs are
     expect(marked.filter(has_text="group _FPGA")).to_contain_text("FPGA 1")
-
-
-def test_candidates_come_with_the_room_that_is_left(watch: Watch, demo: Demo) -> None:
-    page = watch.open(asking(SMALL))
-    body = {"requests": {"r": {"groups": SMALL["groups"]}}}
-    fits = demo.post("/headroom", body)["headroom"]["r"]["fits"]
-    room = page.locator(".room")
-    expect(room).to_contain_text(f"Room for {fits:,} more on")
-    expect(room).to_contain_text("limited by")
-    room.get_by_role("link", name="Show on the map").click()
-    expect(page.get_by_label("Coloured by")).to_have_value("?")
 
 
 @pytest.mark.parametrize("size", ["wide", "narrow"])
@@ -616,20 +447,6 @@ def test_an_example_of_a_refusal_says_why(watch: Watch) -> None:
     examples.get_by_role("button", name="More than any host has").click()
     expect(page.get_by_role("heading", name="Why no host can serve this")).to_be_visible()
     expect(page.get_by_label("Amount of VCPU")).to_have_value("497")  # compute-b01 has 496
-
-
-def test_more_than_any_host_has_is_an_amount_of_this_cloud(watch: Watch) -> None:
-    """The class is one that the cloud has, and the hosts are large."""
-    root = "00000000-0000-4000-8000-00000000ba5e"
-    inventory = {"total": 300, "reserved": 10, "allocation_ratio": 2, "min_unit": 1,
-                 "max_unit": 600, "step_size": 1}  # fmt: skip
-    host = {"uuid": root, "name": "large", "generation": 1, "root_provider_uuid": root,
-            "parent_provider_uuid": None, "inventories": {"MEMORY_MB": inventory}}  # fmt: skip
-    body = {"resource_providers": [host]}
-    watch.page.route("**/resource_providers?*", lambda route: route.fulfill(json=body))
-    page = watch.open("#ask")
-    page.get_by_role("button", name="More than any host has").click()
-    expect(page.get_by_label("Amount of MEMORY_MB")).to_have_value("581")
 
 
 def test_conditions_that_are_rare_are_folded_unless_they_are_used(watch: Watch) -> None:
@@ -741,30 +558,6 @@ def test_unreadable_input_is_reported(watch: Watch) -> None:
     expect(page.get_by_role("alert")).to_contain_text("hw:cpu_policy is translated by placement-m")
 
 
-@pytest.mark.parametrize(
-    ("pasted", "problem"),
-    [
-        ('{"groups": {"": null}}', 'groups."" is not an object.'),
-        (
-            '{"groups": {"_A": {"required": "X"}}}',
-            "groups._A.required has a value of the wrong type",
-        ),
-        (
-            '{"groups": {}, "same_subtree": [["_A"]]}',
-            "request.same_subtree has a value of the wrong type",
-        ),
-    ],
-)
-def test_json_of_another_shape_is_reported_by_its_path(
-    watch: Watch, pasted: str, problem: str
-) -> None:
-    page = watch.open("#ask")
-    page.get_by_text("Paste a query").click()
-    page.get_by_label("Pasted request").fill(pasted)
-    page.get_by_role("button", name="Take it").click()
-    expect(page.get_by_role("alert")).to_contain_text(problem)
-
-
 def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -> None:
     request = {"groups": {"": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]}}}
     page = watch.open(asking(request))
@@ -862,36 +655,11 @@ def test_the_view_of_consumers_begins_with_a_list_of_them(watch: Watch) -> None:
     expect(page.get_by_role("heading", level=2)).to_have_text(f"INSTANCE {uuid}")
 
 
-def test_a_cloud_without_consumers_says_so(watch: Watch) -> None:
-    watch.page.route("**/consumers?*", lambda route: route.fulfill(json={"consumers": []}))
-    page = watch.open("#consumer")
-    expect(page.locator(".state")).to_have_text("No consumer holds anything yet.")
-
-
 def test_a_consumer_is_drawn_on_its_trees(watch: Watch, demo: Demo) -> None:
     page = watch.open(f"#consumer/{demo.consumers[0]}")
     expect(page.get_by_role("heading", level=2)).to_have_text(f"INSTANCE {demo.consumers[0]}")
     expect(page.locator(".card.marked").first).to_contain_text("VCPU")
     expect(page.locator(".part.lit").first).to_be_attached()
-
-
-def test_the_host_of_a_consumer_is_not_the_provider_that_shares_its_disk(
-    watch: Watch, demo: Demo
-) -> None:
-    consumer = "00000000-0000-4000-8000-00000000d15c"
-    group = {"resources": {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1},
-             "required": ["HW_CPU_X86_AMD_SEV"]}  # fmt: skip
-    owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
-    claim = {"request": {"groups": {"": group}}, "consumer_uuid": consumer, "remember": True}
-    demo.send("POST", "/claims", {**claim, **owner})
-    try:
-        page = watch.open(f"#consumer/{consumer}")
-        page.get_by_text("What it asked for").click()
-        page.get_by_role("button", name="Would its host still serve it?").click()
-        expect(page.locator("details p")).to_contain_text("would serve this request")
-        expect(page.get_by_role("link", name="Tree of diskless-")).to_be_visible()
-    finally:
-        demo.send("DELETE", f"/allocations/{consumer}")
 
 
 def test_a_project_tells_its_usages_and_lists_its_consumers(watch: Watch) -> None:

@@ -15,7 +15,7 @@ from placement.cli import database as cli_database
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.entry import app
-from placement.objects import derived, lineage
+from placement.objects import derived
 from placement.operate import checks, repairs
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
@@ -247,20 +247,6 @@ def overcharge(database: Database, number: int) -> None:
     )
 
 
-def test_only_the_first_rows_are_listed_unless_all_are_asked_for(
-    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    overcharge(adopted, 9)
-    manage("db", "check")
-    line, *_outcome = capsys.readouterr().out.splitlines()
-    assert line.count("consumer=") == checks.EXAMPLES
-    assert line.endswith("; …)")
-    manage("db", "check", "--all")
-    line, *_outcome = capsys.readouterr().out.splitlines()
-    assert line.count("consumer=") == 9
-    assert "…" not in line
-
-
 def test_everything_is_listed_as_json(
     adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,17 +295,3 @@ def test_what_is_not_migrated_cannot_be_checked(
     existing.make(database)
     assert manage("db", "check") == 1
     assert "db sync" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("parents", "roots", "orphans", "cyclic"),
-    [
-        ({}, {}, set(), set()),
-        ({1: None, 2: 1, 3: 2, 4: None}, {1: 1, 2: 1, 3: 1, 4: 4}, set(), set()),
-        ({3: 2, 2: 9}, {2: 2, 3: 2}, {2}, set()),
-        ({1: 1, 2: 3, 3: 2, 4: 3, 5: None}, {5: 5}, set(), {1, 2, 3, 4}),
-    ],
-)
-def test_a_survey_of_parents(parents: Any, roots: Any, orphans: Any, cyclic: Any) -> None:
-    traced = lineage.trace(parents)
-    assert (traced.roots, traced.orphans, traced.cyclic) == (roots, orphans, cyclic)

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement import __version__, cli
+from placement import cli
 from placement.db import revisions, schema
 from placement.db import tables as t
 from placement.db.dialects.errors import RIGHT
@@ -182,14 +182,6 @@ def test_a_sync_says_what_it_did(
     ]
 
 
-def test_a_sync_of_an_empty_database_does_not_speak_of_trees(
-    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert manage("db", "sync") == 0
-    labels = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert labels == ["schema", "tables", "added"]
-
-
 @pytest.mark.parametrize("make", [lambda database: None, existing.make])
 def test_a_sync_that_is_interrupted_again_and_again_gets_there(
     database: Database, make: Callable[[Database], None]
@@ -333,18 +325,6 @@ def check_that_others_refuse_with(
     for words in (["db", "check"], ["audit"]):
         assert manage(*words) == 1
         assert capsys.readouterr().err.strip() == line
-
-
-def test_a_start_on_a_database_that_sync_refuses_says_what_sync_says(
-    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    existing.make(database)
-    with database.writer.begin() as conn:
-        conn.execute(sa.text("UPDATE resource_providers SET root_provider_id = NULL"))
-    assert manage("db", "sync") == 1
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "online_data_migrations" in line
-    check_that_others_refuse_with(line, database, manage, capsys)
 
 
 def test_sync_refuses_a_schema_of_a_later_release_as_a_start_does(
@@ -505,41 +485,6 @@ def test_what_is_no_revision_is_not_stamped(
     assert capsys.readouterr().out.startswith(f"{schema.newest()} ")
 
 
-@pytest.mark.parametrize("revision", ["head", "0002", schema.newest(), "0001", *ADOPTABLE])
-def test_a_version_that_the_database_has_not_is_not_stamped(
-    database: Database, manage: Any, capsys: pytest.CaptureFixture[str], revision: str
-) -> None:
-    assert manage("db", "stamp", revision) == 1  # no tables at all
-    assert "lacks resource_providers" in capsys.readouterr().err
-    existing.make(database)
-    refused = revision in {"head", "0002", schema.newest()}
-    assert manage("db", "stamp", revision) == refused
-    if refused:
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert "lacks inventories.used, inventories.capacity" in line
-        assert "run placement-manage db sync" in line
-    assert manage("db", "sync") == 0
-    assert manage("db", "stamp", revision) == 0
-    assert derived_columns(database)[:2] == (4, 13)
-
-
-def test_an_adopted_revision_is_stamped_for_what_it_is(
-    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    existing.make(database)
-    with database.writer.begin() as conn:
-        conn.execute(sa.text("DROP TABLE alembic_version"))
-    assert manage("db", "sync") == 1
-    assert "placement-manage db stamp" in capsys.readouterr().err
-    for revision in ADOPTABLE:
-        assert manage("db", "stamp", revision) == 0
-        capsys.readouterr()
-        assert manage("db", "version") == 0
-        assert capsys.readouterr().out == f"none (tables of {revision})\n"
-    assert manage("db", "sync") == 0
-    assert derived_columns(database)[:2] == (4, 13)
-
-
 def test_a_database_that_lacks_parts_of_its_version_is_migrated_again(
     database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -552,15 +497,6 @@ def test_a_database_that_lacks_parts_of_its_version_is_migrated_again(
     assert "run placement-manage db sync" in line
     assert manage("db", "sync") == 0
     assert derived_columns(database)[:2] == (4, 13)
-
-
-def test_help_and_its_exit_codes(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert manage() == 2
-    assert "load-cloud" in "".join(capsys.readouterr())
-    assert manage("db") == 2
-    assert "sync" in "".join(capsys.readouterr())
-    assert manage("--version") == 0
-    assert capsys.readouterr().out == f"{__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -589,31 +525,6 @@ def test_a_database_that_cannot_be_used_is_one_line(
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert words in line
     assert "hidden" not in line
-
-
-@pytest.mark.parametrize("program", [cli.main, status.main])
-@pytest.mark.parametrize("writable", [True, False])
-def test_commands_do_not_open_the_log_of_the_service(
-    database: Database,
-    url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    program: Callable[[list[str]], int],
-    writable: bool,
-) -> None:
-    existing.make(database)
-    log = tmp_path / ("" if writable else "nowhere") / "placement.log"
-    (tmp_path / "placement.conf").write_text(
-        f"[DEFAULT]\nlog_file = {log}\nuse_syslog = true\n[placement]\nmax_candidates = 1\n"
-    )
-    monkeypatch.setenv(ENVIRONMENT, url)
-    arguments = ["db", "version"] if program is cli.main else ["upgrade", "check"]
-    # An option that does not exist is a warning of the check, whose exit code is then 1.
-    exit_code = 0 if program is cli.main else 1
-    assert program([f"--config-dir={tmp_path}", *arguments]) == exit_code
-    assert "max_candidates is not an option" in capsys.readouterr().err
-    assert not log.exists()
 
 
 def test_the_additions_are_removed_as_documented_and_come_back(

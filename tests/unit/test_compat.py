@@ -25,10 +25,9 @@ from prometheus_client import multiprocess
 from sqlalchemy import exc
 from sqlalchemy.sql.compiler import ExpandedState, SQLCompiler
 
-from placement.compat import oslo_context
 from placement.compat import prometheus as prometheus_compat
 from placement.compat import pymysql as pymysql_compat
-from placement.compat.sqlalchemy import connect, count_parameters, execute_text, expand
+from placement.compat.sqlalchemy import connect, execute_text, expand
 from tests.db.snapshots import ENGINES
 
 ROOT = Path(__file__).parents[2]
@@ -135,13 +134,6 @@ def public_functions(module: ModuleType) -> set[str]:
     }
 
 
-def test_a_context_can_be_cleared() -> None:
-    context.RequestContext(request_id="req-1")
-    assert context.get_current() is not None
-    oslo_context.clear()
-    assert context.get_current() is None
-
-
 def test_oslo_context_has_no_function_that_clears_the_context_of_a_thread() -> None:
     assert public_functions(context) == {
         "generate_request_id",
@@ -194,13 +186,6 @@ def test_files_are_counted_in_though_the_library_was_imported_without_a_director
     (path,) = tmp_path.glob("counter_*.db")
     (count,) = (n for key, n in prometheus_compat.read_file(path).items() if "a_total" in key)
     assert count == 1
-
-
-def test_counts_of_a_file_are_added_to_another_file(tmp_path: Path) -> None:
-    path = tmp_path / "counter_gone.db"
-    prometheus_compat.add_to_file(path, {"a": 1.5, "b": 2})
-    prometheus_compat.add_to_file(path, {"a": 1})
-    assert prometheus_compat.read_file(path) == {"a": 2.5, "b": 2}
 
 
 def test_prometheus_chooses_its_files_at_import_and_cannot_fold_them() -> None:
@@ -304,13 +289,6 @@ def test_listeners_see_a_text(event: str) -> None:
     assert len(seen) == 1
 
 
-def test_the_debug_log_has_a_text(caplog: pytest.LogCaptureFixture) -> None:
-    engine = sa.create_engine("sqlite://", echo=True)
-    with connect(engine, begins=False) as conn:
-        execute_text(conn, "SELECT 'logged'", ())
-    assert "SELECT 'logged'" in caplog.text
-
-
 def test_sqlalchemy_executes_texts_with_a_result_only() -> None:
     # Offered would be an option for the plain rows of the driver.
     parameters = inspect.signature(sa.Connection.exec_driver_sql).parameters
@@ -332,12 +310,6 @@ def test_a_statement_is_expanded_for_the_lengths_of_its_lists() -> None:
     assert expanded.parameters["id_1"] == 7
     assert expanded.converters.keys() == {"then"}
     assert expand(ENGINES["postgresql"], statement, {"ids": [1], "then": None}).order is None
-
-
-def test_parameters_are_counted() -> None:
-    column: sa.ColumnClause[int] = sa.column("a")
-    assert count_parameters((column == 1).compile()) == 1
-    assert count_parameters(sa.schema.CreateTable(sa.Table("t", sa.MetaData())).compile()) == 0
 
 
 def test_sqlalchemy_tells_the_functions_of_parameters_nowhere_else() -> None:

@@ -131,13 +131,6 @@ def test_the_log_warns_of_unknown_variables(
     assert "environment: OS_PLACEMENT__MAX_SERCH_STEPS is not an option" in said
 
 
-def test_all_groups_of_the_sample_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = (Path(__file__).parents[2] / "etc/placement/placement.conf.sample").read_text()
-    assert list(config.unknown_options(load(tmp_path, sample, monkeypatch))) == []
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -157,15 +150,6 @@ def test_what_is_wrong_is_said_in_one_line(
         config.settings(load(tmp_path, text, monkeypatch))
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_a_file_that_is_no_text_is_said_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "placement.conf").write_bytes(b"\xff\xfe\x00\x80")
-    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
-    with pytest.raises(ConfigurationError, match="decode"):
-        config.load_for_service(config.options())
 
 
 def test_a_directory_without_the_file_is_refused(
@@ -237,45 +221,6 @@ def test_a_refusal_names_the_files_that_were_read(
     config.load_for_service(conf)
     with pytest.raises(ConfigurationError, match="no configuration file was found"):
         config.settings(conf)
-
-
-def test_a_misspelt_option_of_a_library_is_found_in_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = f"[DEFAULT]\ndebugg = true\nlog_fil = x\nlogfile = y\nstate_path = /z\nmy_ip = 1\n{FILE}"
-    warnings = list(map(str, config.unknown_options(load(tmp_path, text, monkeypatch))))
-    assert [
-        warning.removeprefix(f"{tmp_path}/placement.conf: [DEFAULT] ") for warning in warnings
-    ] == [
-        "debugg is not an option of this service (did you mean debug?); it is ignored",
-        "log_fil is not an option of this service (did you mean log_file?); it is ignored",
-    ]
-
-
-@pytest.mark.parametrize("main", [cli.main, status.main], ids=["manage", "status"])
-def test_commands_find_the_database_by_the_directory_that_the_environment_names(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    main: Callable[[Sequence[str]], int],
-) -> None:
-    text = FILE.replace("sqlite://", "nosuchengine://")
-    (tmp_path / "placement.conf").write_text(text)
-    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
-    arguments = ["db", "version"] if main is cli.main else ["upgrade", "check"]
-    assert main(arguments) in (1, 255)
-    assert "nosuchengine" in capsys.readouterr().err
-
-
-def test_an_empty_name_of_a_directory_names_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///mine")
-    conf = config.options()
-    config.load_for_service(conf)
-    assert config.settings(conf).database.connection == "sqlite:///mine"
 
 
 def test_taints_are_names_of_traits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,28 +304,6 @@ def test_the_start_logs_the_order_and_its_unknown_names(
         "[placement] order: CUSTOM_QUIET does not exist and has no effect; "
         "create CUSTOM_QUIET with PUT /traits/CUSTOM_QUIET",
     ]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["log_file = /no/such/directory/x.log", "log_dir = /no/such", "log_config_append = /no/such"],
-)
-def test_a_log_that_cannot_be_written_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    load(tmp_path, f"[DEFAULT]\n{line}\n{FILE}", monkeypatch)
-    with pytest.raises(ConfigurationError, match=r"\[DEFAULT\] log_.*/no/such") as raised:
-        app.serve()
-    assert "\n" not in str(raised.value)
-
-
-def test_the_sample_leaves_authentication_to_the_identity_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = Path(__file__).parents[2] / "etc" / "placement.conf"
-    assert config.settings(load(tmp_path, sample.read_text(), monkeypatch)).auth_strategy == (
-        "keystone"
-    )
 
 
 def test_the_extra_that_brings_a_missing_driver_is_named(

@@ -19,7 +19,6 @@ from packaging.requirements import Requirement
 
 import falcon_placement_client
 import placement
-from placement import cli
 from placement.cli import samples
 from tests.kit.packages import build, copy_checkout, copy_client, unpack
 from tests.supply import locked
@@ -343,22 +342,6 @@ def test_an_installed_wheel_writes_the_samples_of_the_checkout(wheel: Path, tmp_
     assert names == dict(samples.list_samples()).keys()
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "placement.conf"])
-def test_samples_overwrite_nothing(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / name).write_text("mine")
-    assert cli.main(["samples", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == f"placement: {tmp_path} is not empty: nothing was written\n"
-    assert files_of(tmp_path) == {name: b"mine"}
-
-
-def test_samples_that_cannot_be_written_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["samples", "/proc/samples"]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("placement: /proc/samples: cannot write: ")
-
-
 @pytest.mark.parametrize("in_checkout", [True, False], ids=["in the checkout", "elsewhere"])
 def test_editable_installation_finds_the_migrations(
     checkout: Path, tmp_path: Path, in_checkout: bool
@@ -405,13 +388,3 @@ def test_migrations_import_only_names_of_the_tables(path: Path) -> None:
         if name not in ALLOWED and name.rpartition(".")[0] not in ALLOWED
     }
     assert others == set()
-
-
-def test_an_import_of_another_module_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "0004_later.py"
-    path.write_text(
-        "import os\nimport sqlalchemy as sa\nfrom placement.db import tables\n\n"
-        "def upgrade():\n    from placement.db.schema import version\n    import placement.cli\n"
-    )
-    names = {"placement.db.tables", "placement.db.schema.version", "placement.cli"}
-    assert imported(path) == names

@@ -125,27 +125,6 @@ def test_a_bill_of_materials_lists_what_is_locked_with_its_licence(project: sbom
     assert len(graph["dependsOn"]) >= 2
 
 
-def test_the_explorer_has_no_file_of_another_project() -> None:
-    """The bill of materials and the licences of the distributions rely on this."""
-    static = ROOT / "placement" / "explorer" / "static"
-    files = [path for path in static.rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} == {".css", ".html", ".js", ".svg"}
-    foreign = re.compile(
-        r"copyright|licen[sc]e|@font-face|https?://(?!www\.w3\.org)", re.IGNORECASE
-    )
-    assert [path.name for path in files if foreign.search(path.read_text())] == []
-    assert [path.name for path in files if ".min." in path.name] == []
-
-
-def test_a_pin_without_a_hash_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "locked.txt"
-    hashes = " \\\n".join(f"    --hash=sha256:{digit * 64}" for digit in "01")
-    path.write_text(f"a==1 \\\n{hashes}\nb==2\nc-d==3 ; sys_platform == 'x' \\\n{hashes}\ne==4\n")
-    assert locked.pins(path) == {"a": "1", "b": "2", "c-d": "3", "e": "4"}
-    assert locked.conditional(path) == {"c-d"}
-    assert locked.hashed(path) == {"a", "c-d"}
-
-
 def test_every_licence_is_listed_and_is_as_installed() -> None:
     listed = licences.listed()
     pinned = locked.pins(locked.SERVICE)
@@ -238,13 +217,6 @@ def test_what_was_not_audited_is_said(
         (pip_audit.parent / "answer").write_text(json.dumps({"dependencies": dependencies}))
     assert audit.main([str(pip_audit)]) == code
     assert capsys.readouterr().out.splitlines() == lines
-
-
-def test_a_missing_program_is_an_audit_not_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert audit.main([str(tmp_path / "none")]) == 0
-    assert "NOT AUDITED: all of them: " in capsys.readouterr().out
 
 
 # -- the page of threats ----------------------------------------------------------------------

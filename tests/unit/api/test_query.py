@@ -21,11 +21,10 @@ from placement.api.operations.providers import (
 )
 from placement.api.operations.traits import parse_trait_filter
 from placement.api.operations.usages import parse_usage_query
-from placement.api.parameters import after, parse_include, parse_show
+from placement.api.parameters import parse_include
 from placement.candidates import CandidateRequest
 from placement.candidates.terms import (
     ForbiddenTrait,
-    InTree,
     MemberOf,
     NotMemberOf,
     RequiredTraits,
@@ -61,29 +60,6 @@ PIECES = (
 
 def parse(*pairs: tuple[str, str], version: str = str(LATEST)) -> CandidateRequest:
     return parse_candidates(parameters.pairs(urlencode(pairs)), v(version))
-
-
-def test_groups_stand_in_the_order_of_the_query() -> None:
-    request = parse(
-        ("resources_B", "VCPU:2,DISK_GB:5"),
-        ("required", "T1,!T2"),
-        ("resources", "VGPU:1"),
-        ("required", "in:T3,T4"),
-        ("member_of_B", f"in:{AGG},{OTHER}"),
-        ("member_of_B", f"!{AGG}"),
-        ("in_tree_B", f" {AGG} "),
-        ("limit", "7"),
-    )
-    one, unsuffixed = request.groups
-    assert one.suffix == "_B"
-    assert one.resources == (("VCPU", 2), ("DISK_GB", 5))
-    assert one.terms == (MemberOf(frozenset([AGG, OTHER])), NotMemberOf(AGG), InTree(AGG))
-    assert unsuffixed.terms == (
-        RequiredTraits(frozenset(["T1"])),
-        RequiredTraits(frozenset(["T3", "T4"])),
-        ForbiddenTrait("T2"),
-    )
-    assert (request.limit, request.isolate) == (7, frozenset())
 
 
 def test_of_a_repeated_parameter_the_last_counts_and_of_limit_the_first() -> None:
@@ -174,13 +150,6 @@ def test_before_any_traits_only_the_last_required_is_read() -> None:
         parse(*pairs)
 
 
-def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
-    pairs = [("resources1", "VCPU:1"), ("required2", "T"), ("group_policy", "none")]
-    with pytest.raises(BadQuery, match="resources2") as raised:
-        parse(*pairs, version="1.35")
-    assert raised.value.code == "placement.undefined_code"
-
-
 def page(*pairs: tuple[str, str]) -> ListPage | None:
     decoded = parameters.pairs(urlencode(pairs))
     return parse_page(decoded, parse_include(decoded, Part))
@@ -224,12 +193,6 @@ def test_a_list_has_50_conditions_at_the_most() -> None:
         parse_provider_filter([("resources", ",".join(amounts))], LATEST)
 
 
-def test_parts_are_united_and_come_in_one_order() -> None:
-    pairs = parameters.pairs("include=traits,usages&name=x&include=inventories,traits")
-    assert parse_include(pairs, Part) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
-    assert parse_include(parameters.pairs("name=x"), Part) == ()
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -255,18 +218,6 @@ def test_pages_and_parts_that_are_none_are_refused_by_name(key: str, value: str)
     with pytest.raises(BadQuery) as refused:
         page((key, value))
     assert str(refused.value).startswith(f"{key}=")
-
-
-def test_what_comes_after_a_provider_is_asked_for_with_all_else() -> None:
-    pairs = parameters.pairs(f"required=in:T1,T2&marker={AGG}&name=%C3%A9%26b&marker=x&limit=2")
-    assert after(pairs, OTHER) == f"required=in:T1,T2&name=%C3%A9%26b&limit=2&marker={OTHER}"
-
-
-def test_one_provider_has_parts_since_2_0_and_ignored_all_before() -> None:
-    assert parse_show("include=nothing&limit=x", v("1.39"), Part) == ()
-    assert parse_show("include=usages", v("2.0"), Part) == (Part.USAGES,)
-    with pytest.raises(BadQuery, match="limit='1': no such parameter; there are include"):
-        parse_show("limit=1", v("2.0"), Part)
 
 
 PARSERS = (
@@ -328,12 +279,6 @@ def test_the_conditions_on_roots_are_bounded() -> None:
 
 
 TWO = (("resources_A", "VCPU:1"), ("resources_B", "VCPU:1"))
-
-
-def test_isolating_every_group_is_the_policy() -> None:
-    by_policy = parse(*TWO, ("group_policy", "isolate"), version="2.0")
-    assert parse(*TWO, ("isolate", "_A"), ("isolate", "_B"), version="2.0") == by_policy
-    assert parse(*TWO, ("isolate", "_A"), version="2.0").isolate == {"_A"}
 
 
 def test_a_group_may_be_named_for_being_outside_a_subtree() -> None:

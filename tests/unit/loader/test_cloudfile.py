@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import os_resource_classes
-import os_traits
 import pytest
 
 from falcon_placement_client.inventory import InventoryRecord
@@ -139,10 +137,6 @@ def test_a_whole_number_may_be_written_as_a_float(load: Load) -> None:
     assert isinstance(one.inventory["VCPU"].total, int)
 
 
-def test_a_name_that_looks_like_a_date_is_a_name(load: Load) -> None:
-    assert names(load("providers: [{name: 2001-01-01}]")) == ["2001-01-01"]
-
-
 @pytest.mark.parametrize("written", ["1:30", "12:30:00", "-1:30", "1:30.5"])
 def test_numbers_in_base_60_are_the_text_that_is_written(
     load: Load, errors: Errors, written: str
@@ -151,14 +145,6 @@ def test_numbers_in_base_60_are_the_text_that_is_written(
     text = f"providers:\n- name: a\n  inventories: {{VCPU: {written}}}\n"
     place = "cloud.yaml:3: providers[0].inventories.VCPU"
     assert errors(text) == [f"{place}: {written!r} is not a whole number"]
-
-
-def test_a_key_that_looks_like_a_number_in_base_60_is_a_key(errors: Errors) -> None:
-    assert errors("providers: []\n1:30: x\n")[0].startswith("cloud.yaml:2: ['1:30']: unknown key")
-
-
-def test_the_same_file_gives_an_equal_cloud() -> None:
-    assert load_file(DEMO) == load_file(DEMO)
 
 
 def test_a_brace_that_is_written_twice_belongs_to_the_name(load: Load) -> None:
@@ -188,17 +174,6 @@ consumers:
         uuids["{odd"]: {"CUSTOM_A": 1},
     }
     assert consumer.line == 5
-
-
-def test_names_may_exist_that_nothing_uses(load: Load) -> None:
-    cloud = load("providers: []\nresource_classes: [CUSTOM_C]\ntraits:\n- CUSTOM_T\n")
-    assert cloud.resource_classes() == {"CUSTOM_C": "cloud.yaml:2: CUSTOM_C"}
-    assert cloud.traits() == {"CUSTOM_T": "cloud.yaml:4: CUSTOM_T"}
-
-
-def test_a_child_may_stand_at_the_top(load: Load) -> None:
-    a, b = load("providers: [{name: a}, {name: b, parent: a}]").providers
-    assert b.parent_uuid == a.uuid
 
 
 # What is wrong with a file. Each message is compared whole, line number and path included.
@@ -433,18 +408,6 @@ def test_many_problems_are_cut_short(errors: Errors) -> None:
     assert lines[-1] == "cloud.yaml: and 180 more"
 
 
-def test_a_problem_of_a_counted_entry_is_reported_once(errors: Errors) -> None:
-    text = "providers: [{name: 'a{n}', count: 50, inventories: {VCPU: {total: 1, reserved: 2}}}]"
-    assert len(errors(text)) == 1
-
-
-def test_a_name_too_long_only_once_it_is_counted(errors: Errors) -> None:
-    text = "providers:\n- {name: '" + "a" * 197 + "{n}', count: 1000}\n"
-    (line,) = errors(text)
-    assert line.startswith("cloud.yaml:2: providers[0].name: 'aaa")
-    assert line.endswith("is longer than 200 characters")
-
-
 def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("falcon_placement_client.loader.expansion.MAX_PROVIDERS", 10)
     text = "providers:\n- {name: 'a{n}', count: 9}\n- {name: 'b{n}', count: 9}\n"
@@ -506,13 +469,6 @@ def test_demo_cloud_is_what_it_says() -> None:
     assert len({each.project for each in consumers}) == 5
     assert len({each.user for each in consumers}) == 6
     assert len(DEMO.read_text().splitlines()) < 350
-
-
-def test_demo_cloud_uses_names_that_exist() -> None:
-    cloud = load_file(DEMO)
-    standard = set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS)
-    used = cloud.traits().keys() | cloud.resource_classes().keys()
-    assert {name for name in used if not name.startswith("CUSTOM_")} <= standard
 
 
 def test_a_ratio_that_a_database_has_rounded_is_that_of_the_file() -> None:
