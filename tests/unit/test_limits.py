@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3828,
     "placement/operate": 802,
     "falcon_placement_client": 8741,
-    "tests": 50849,
+    "tests": 49628,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
