@@ -4,6 +4,7 @@ import fileinput
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from falcon_placement_client.access_log import (
     ACCESS,
@@ -44,8 +45,7 @@ class _Found(NamedTuple):
     @property
     def empty(self) -> str:
         """The message about an empty response, or an empty text."""
-        messages = [record.message for record in self.records]
-        empty = (each for each in messages if each.startswith(EMPTY))
+        empty = (each.message for each in self.records if each.message.startswith(EMPTY))
         return next((each for each in empty if not each.startswith(OF_CLAIM)), "")
 
 
@@ -85,7 +85,7 @@ class Why(Command):
         code = 0
         for each in found:
             for record in each.records:
-                call.print(escaped(record.text))
+                call.print(escaped(unquote(record.text)))
             if any(record.message.startswith(OF_CLAIM) for record in each.records):
                 code = NEGATIVE
                 call.print(

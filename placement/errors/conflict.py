@@ -250,11 +250,15 @@ class UnitsViolated(Conflict):
     def __init__(
         self, resource_class: str, uuid: str, amount: int, least: int, most: int, step: int
     ) -> None:
+        remedy = (
+            f"use {f'a multiple of {step}' if step > 1 else 'an amount'} from {least} to {most}"
+        )
+        if -(-least // step) * step > most:
+            remedy = "they allow no amount, so change the inventory first"
         super().__init__(
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
             f"it would violate inventory constraints "
-            f"(min_unit {least}, max_unit {most}, step_size {step}); use a "
-            f"multiple of {step} from {least} to {most}"
+            f"(min_unit {least}, max_unit {most}, step_size {step}); {remedy}"
         )
 
 

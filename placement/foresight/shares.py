@@ -1,6 +1,5 @@
 """A part of the work of a budget."""
 
-from types import TracebackType
 from typing import Self
 
 from placement.candidates.budget import Budget, BudgetSpentError
@@ -21,12 +20,7 @@ class BudgetShare(Budget):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, _type: object, error: object, _traceback: object) -> bool:
         """Charge the work. Raises BudgetSpentError if the whole budget is spent."""
         cost, self._charged = self.cost - self._charged, self.cost
         self._whole.spend(cost)

@@ -57,8 +57,8 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
                 stated = sorted({f"{term.parameter}{other}" for term in group.terms})
                 hint = f", or move its conditions to the group {other}: {', '.join(stated)}"
             raise BadQuery(
-                f"{names[suffix]}: this group asks for no resources: add resources{suffix}="
-                f"CLASS:AMOUNT{hint}",
+                f"{names[suffix]}: {'this' if suffix else 'the unsuffixed'} group asks for no "
+                f"resources: add resources{suffix}=CLASS:AMOUNT{hint}",
                 QUERY_BAD_VALUE,
             )
     _check_suffixes(request, "same_subtree", joined)

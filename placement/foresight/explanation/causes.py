@@ -1,6 +1,6 @@
 """Why a host is rejected, and the figures that explanations report about it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -25,8 +25,6 @@ class SpecialCase(Enum):
     ROOM = auto()
     # The amounts do not fit, even in parts.
     PARTS = auto()
-    # Too few devices do not already serve in another way.
-    CARDS = auto()
     # Devices would have to serve in two ways.
     WAYS = auto()
 
@@ -68,11 +66,6 @@ class Rejection(NamedTuple):
     at_code: Sequence[int] = ()
 
 
-def first_rejection(rejections: Iterable[Rejection]) -> Rejection | None:
-    """Return the rejection with the first code, or None if there are no rejections."""
-    return min(rejections, key=lambda rejection: ORDER[rejection.code], default=None)
-
-
 class Extreme(NamedTuple):
     """The largest or smallest value of the inventory field that rejects an amount."""
 
@@ -110,18 +103,14 @@ class InventoryFigure(NamedTuple):
         return extreme._replace(free=free, max_unit=max_unit)
 
 
-def _free(stock: Stock, _units: int) -> int:
-    return stock.free
-
-
 # Special case or, for other cases, code -> the value to report.
 _FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
     Refusal.MIN_UNIT: InventoryFigure(lambda stock, _units: stock.min_unit, is_largest=False),
     Refusal.MAX_UNIT: InventoryFigure(lambda stock, _units: stock.max_unit),
     Refusal.STEP_SIZE: InventoryFigure(lambda stock, _units: stock.step_size, is_largest=False),
-    Refusal.CAPACITY: InventoryFigure(_free),
+    Refusal.CAPACITY: InventoryFigure(lambda stock, _units: stock.free),
     SpecialCase.ROOM: InventoryFigure(largest),
-    Refusal.CAPACITY_SUM: InventoryFigure(_free, is_sum=True),
+    Refusal.CAPACITY_SUM: InventoryFigure(lambda stock, _units: stock.free, is_sum=True),
     SpecialCase.PARTS: InventoryFigure(largest, is_sum=True),
 }
 
@@ -129,7 +118,7 @@ _FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
 class Measure:
     """The extreme of one class for one rejection, over all hosts of an evaluation."""
 
-    __slots__ = ("_figure", "_positions", "_units", "cause", "extreme", "name")
+    __slots__ = ("_positions", "_units", "cause", "extreme", "figure", "name")
 
     def __init__(self, rejection: Rejection, figure: InventoryFigure, amount: Amount) -> None:
         # The cause to which the extreme belongs.
@@ -140,7 +129,8 @@ class Measure:
         self.extreme: Extreme | None = None
         # Positions in the pool of the providers rejected at the code.
         self._positions = rejection.at_code
-        self._figure = figure
+        # The value to measure.
+        self.figure = figure
 
     def add(self, members: Sequence[Member], local: int) -> None:
         """Add the inventories of a host.
@@ -149,7 +139,7 @@ class Measure:
             members: All providers of its pool.
             local: The number of those that are in its tree.
         """
-        figure, units = self._figure, self._units
+        figure, units = self.figure, self._units
         values: list[Extreme] = []
         for position in self._positions:
             member = members[position]
@@ -162,11 +152,6 @@ class Measure:
             values = [Extreme(sum([each.value for each in values]), max_unit=max_unit)]
         for each in values:
             self.extreme = figure.merge(self.extreme, each)
-
-    def merged(self, known: Extreme | None) -> Extreme:
-        """Return the extreme of these hosts and of others, or None for no others."""
-        assert self.extreme is not None
-        return self._figure.merge(known, self.extreme)
 
 
 def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placement.candidates.model import Pool
 from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER, Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
@@ -18,7 +19,7 @@ from placement.foresight.explanation.rejected_hosts import (
 )
 from placement.foresight.explanation.value import Blocked, Step
 from placement.foresight.explanation.words.facts import Names
-from placement.foresight.explanation.words.phrases import values_of
+from placement.foresight.explanation.words.phrases import MAX_TERMS, amount_of, each_of, values_of
 from placement.foresight.explanation.words.sentences import Words
 
 # Code and suffix of a step.
@@ -149,6 +150,13 @@ class HostCounts:
             clauses = self._words.clauses(stated)
         text = "; ".join(clauses)
         return [f"{text[0].upper()}{text[1:]}."] if text else []
+
+    def unreached(self, slots: Mapping[str, int]) -> Iterator[str]:
+        """Yield sentences about sharing providers, each with a slot that it could serve."""
+        for uuid, slot in [*slots.items()][:MAX_TERMS]:
+            room = each_of([amount_of(Amount(*each)) for each in self._plan.slots[slot].resources])
+            provider = f"The sharing provider {self._words.facts.label(uuid)}"
+            yield f"{provider} has room for {room}, but no host is in its aggregates."
 
 
 def _add(steps: dict[Key, RejectedHosts], tally: Tally, rejections: Sequence[Rejection]) -> None:

@@ -34,6 +34,7 @@ from placement.foresight.explanation.value import Explanation, Hosts, Reasons
 from placement.foresight.explanation.words import sentences
 from placement.foresight.explanation.words.facts import Names
 from placement.runtime import deadline
+from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of refused hosts that are evaluated for the log.
 MAX_REFUSED = 500
@@ -68,6 +69,11 @@ class ExplainedHosts:
         self._fits = Fits(self._plan, budget, max_steps)
         # The numbers of hosts.
         self._counts = HostCounts(self._plan)
+        # The sharing providers that hosts reach, and the slots that some host cannot serve.
+        self._reached: set[tuple[int, int]] = set()
+        self._short: set[int] = set()
+        # Sharing provider, and a slot that it can serve -> its UUID.
+        self._pools: dict[tuple[tuple[int, int], int], str] = {}
         # The changes of the request that would help, or None.
         self._changes = Relaxations(self._plan, budget, max_steps) if relaxes else None
 
@@ -89,7 +95,9 @@ class ExplainedHosts:
             for tree in trees:
                 pool = pools.pool(tree)
                 if tree.is_pool:
-                    counts.add_sharing(counts.tally(self._fits.of(pool)))
+                    fit = self._fits.of(pool)
+                    counts.add_sharing(counts.tally(fit))
+                    self._add_pool(tree, fit)
                     continue
                 # A split depends on the order of the UUIDs.
                 key = pool.root if self._plan.splittable else self._plan.host_key(pool)
@@ -97,6 +105,8 @@ class ExplainedHosts:
                 if equal is None:
                     fit = self._fits.of(pool)
                     self._count(pool, fit, is_first=True)
+                    self._reached |= pool.reached
+                    self._short.update([slot for slot, each in enumerate(fit.options) if not each])
                     helping = NONE_HELPS if changes is None else changes.find(pool, fit)
                     known[key] = fit, helping
                 else:
@@ -109,6 +119,12 @@ class ExplainedHosts:
                     changes.add(tree, pool, fit, helping, pools)
         except BudgetSpentError:
             self.spent = True
+
+    def _add_pool(self, tree: Tree, fit: Fit) -> None:
+        for slot, providers in enumerate(fit.options):
+            for position in providers if self._plan.slots[slot].resources else ():
+                if position < tree.size and SHARING_TRAIT in tree.members[position].traits:
+                    self._pools[(tree.id, position), slot] = tree.members[position].uuid
 
     def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
         """Count a host. The inventories of equal hosts are measured once for each tally."""
@@ -139,12 +155,19 @@ class ExplainedHosts:
         """
         counts, changes = self._counts, self._changes
         uuids = counts.end()
-        if uuids:
-            counts.name(names(sorted(uuids)))
+        every = None if total is None else total - counts.sharing_trees
+        # Sharing providers that no host reaches, each with a slot that needs them.
+        unreached = {
+            uuid: slot
+            for (provider, slot), uuid in self._pools.items()
+            if not counts.served and counts.looked == every
+            if provider not in self._reached and slot in self._short
+        }
+        if uuids or unreached:
+            counts.name(names(sorted(uuids.union(unreached))))
         by_code = counts.by_code()
         undecided = self.spent or Refusal.BUDGET in by_code
         undecided |= changes is not None and changes.undecided
-        every = None if total is None else total - counts.sharing_trees
         hosts = Hosts(
             every,
             counts.looked,
@@ -156,7 +179,8 @@ class ExplainedHosts:
         advice = [] if changes is None else changes.sentences(counts.served)
         # If a name does not exist, this is the reason for every host.
         missing = sentences.nonexistent([*self._plan.root_terms, *self._plan.stated])
-        text = " ".join([sentences.outcome(hosts), *(missing or counts.reasons()), *advice])
+        reasons = [*(missing or counts.reasons()), *counts.unreached(unreached)]
+        text = " ".join([sentences.outcome(hosts), *reasons, *advice])
         return Reasons(hosts, by_code, text)
 
 

@@ -10,7 +10,7 @@ from placement.candidates.model import Member, Options, Pool
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, bits
 from placement.candidates.trace import Refusal
-from placement.foresight.explanation.causes import Rejection, RejectionCause, first_rejection
+from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.joint_causes import JointCauses
 from placement.foresight.explanation.slot_causes import GroupCauses
@@ -112,9 +112,8 @@ class Fit:
     @cached_property
     def below_root(self) -> Sequence[Rejection]:
         """The rejections of the first group, or of all groups together, regardless of the root."""
-        first = first_rejection(rejections[0] for rejections in self.by_group.values())
-        if first is not None:
-            return self.by_group[first.group or ""]
+        if self.by_group:
+            return min(self.by_group.values(), key=lambda rejections: ORDER[rejections[0].code])
         if self.together:
             return ()
         if self.together is None:

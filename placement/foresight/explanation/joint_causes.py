@@ -119,8 +119,7 @@ class JointCauses:
             for position in all_options[slot]:
                 blocking |= cards.blocking(cards.faces(position, classes[slot]))
         suffixes = dict.fromkeys(plan.slots[slot].group.suffix for slot in unserved)
-        case = None if unserved else SpecialCase.CARDS
-        return RejectionCause(case=case, groups=tuple(suffixes), classes=tuple(sorted(blocking)))
+        return RejectionCause(groups=tuple(suffixes), classes=tuple(sorted(blocking)))
 
     def _needs_two_ways(self, pool: Pool, options: Options) -> bool:
         """Return whether cards would have to serve in two ways, even if none served yet."""

@@ -82,7 +82,9 @@ class RejectedHosts:
         for measure in tally.measures:
             if measure.extreme is not None and measure.cause in causes:
                 by_class = totals.extremes.setdefault(measure.cause, {})
-                by_class[measure.name] = measure.merged(by_class.get(measure.name))
+                by_class[measure.name] = measure.figure.merge(
+                    by_class.get(measure.name), measure.extreme
+                )
 
     def by_causes(self) -> Sequence[CauseHosts]:
         """Return the hosts by their causes. Causes with the most hosts come first."""
@@ -91,10 +93,5 @@ class RejectedHosts:
     @property
     def uuids(self) -> set[str]:
         """The UUIDs of the sharing providers that the text may name."""
-        return {
-            extreme.pool
-            for each in self._by_causes.values()
-            for by_class in each.extremes.values()
-            for extreme in by_class.values()
-            if extreme.pool
-        }
+        by_class = [each for hosts in self._by_causes.values() for each in hosts.extremes.values()]
+        return {extreme.pool for each in by_class for extreme in each.values()} - {""}

@@ -1,10 +1,10 @@
-"""The sentences of explanations: one function for each code, with the name of the code.
+"""The sentences of explanations: one function for each code, or for codes of the same kind.
 
 A function returns the detail of the hosts that are rejected at its code, and the predicate of a
 sentence about them: "20 hosts" + "have no provider with 20 VCPU free (the most is 16)".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from placement.candidates.terms import NotMemberOf
 from placement.candidates.trace import Refusal
@@ -61,21 +61,6 @@ def no_inventory(facts: Facts) -> Phrase:
     return facts.phrase(f"no inventory of {either_of(names)}")
 
 
-def min_unit(facts: Facts) -> Phrase:
-    """Return "have no provider whose min_unit allows 1 VCPU (the smallest is 2)"."""
-    return _without_room(facts) or _not_allowed(facts, "smallest min_unit")
-
-
-def max_unit(facts: Facts) -> Phrase:
-    """Return "have no provider whose max_unit allows 20 VCPU (the largest is 16)"."""
-    return _without_room(facts) or _not_allowed(facts, "largest max_unit")
-
-
-def step_size(facts: Facts) -> Phrase:
-    """Return "have no provider whose step_size allows 3 VCPU (the smallest is 2)"."""
-    return _without_room(facts) or _not_allowed(facts, "smallest step_size")
-
-
 def capacity(facts: Facts) -> Phrase:
     """Return "have no provider with 20 VCPU free (the most is 16)"."""
     without_room = _without_room(facts)
@@ -97,22 +82,21 @@ def capacity(facts: Facts) -> Phrase:
     return Phrase(joined(asked, ", and "), facts.predicate(no_provider))
 
 
-def _not_allowed(facts: Facts, limit: str) -> Phrase:
-    """Return the words about a limit on single amounts, which no inventory meets.
-
-    Args:
-        facts: The facts.
-        limit: "largest" or "smallest", and the field of the inventory.
-    """
-    choice, field = limit.split()
+def units(facts: Facts) -> Phrase:
+    """Return "have no provider whose max_unit allows 20 VCPU (the largest is 16)"."""
+    without_room = _without_room(facts)
+    if without_room:
+        return without_room
+    field = facts.cause.terms[0].code.value
+    choice = "largest" if field == "max_unit" else "smallest"
     asked, allowed = [], []
     for term in facts.cause.terms:
         value, extreme = value_of(term), facts.extreme(term.resource_class)
         most = facts.most(term.resource_class)
         stated = f"the {choice} is {most}"
         if choice == "largest" and extreme.value != extreme.free < (term.amount or 0):
-            stated = f"the {limit} is {most}, the most free is {extreme.free}"
-        asked.append(f"{value} asked, the {limit} is {most}")
+            stated = f"the largest max_unit is {most}, the most free is {extreme.free}"
+        asked.append(f"{value} asked, the {choice} {field} is {most}")
         allowed.append(f"{value} ({stated})")
     no_provider = f"no provider whose {field} allows "
     if facts.cause.case is SpecialCase.APART:
@@ -142,56 +126,28 @@ def trait_missing(facts: Facts) -> Phrase:
     return facts.phrase(f"no provider with {either_of(facts.nouns)}")
 
 
-def trait_forbidden(facts: Facts) -> Phrase:
+def forbidden(facts: Facts) -> Phrase:
     """Return "have room for 20 VCPU only on providers with the forbidden trait T"."""
-    return _forbidden(facts, "with")
-
-
-def not_in_aggregate(facts: Facts) -> Phrase:
-    """Return "are not in aggregate A"."""
-    return _outside(facts, facts.nouns)
-
-
-def in_forbidden_aggregate(facts: Facts) -> Phrase:
-    """Return "have room for 20 VCPU only on providers in the forbidden aggregate A"."""
-    return _forbidden(facts, "in")
-
-
-def in_tree(facts: Facts) -> Phrase:
-    """Return "are not in the tree of P"."""
-    return _outside(facts, [facts.scope(term) for term in facts.cause.terms])
-
-
-def subtree(facts: Facts) -> Phrase:
-    """Return "are not in the subtree of P"."""
-    return _outside(facts, [facts.scope(term) for term in facts.cause.terms])
-
-
-def _forbidden(facts: Facts, preposition: str) -> Phrase:
-    """Return the words about terms that exclude providers.
-
-    Args:
-        facts: The facts.
-        preposition: The word between providers and the terms.
-    """
-    forbidden = f"the forbidden {facts.nouns[0]}"
-    if len(facts.nouns) > 1:
-        noun = facts.nouns[0].partition(" ")[0]
-        names = joined([value_of(term) for term in facts.cause.terms], ", ")
-        forbidden = f"a forbidden {noun} ({names})"
+    terms = facts.cause.terms
+    where = "with" if terms[0].code is Refusal.TRAIT_FORBIDDEN else "in"
+    if len(terms) == 1:
+        where += f" the forbidden {facts.nouns[0]}"
+    else:
+        noun, names = facts.nouns[0].partition(" ")[0], joined([*map(value_of, terms)], ", ")
+        where += f" a forbidden {noun} ({names})"
     if facts.cause.case is SpecialCase.ELSEWHERE:
-        return facts.phrase(f"otherwise suitable providers only {preposition} {forbidden}")
+        return facts.phrase(f"otherwise suitable providers only {where}")
     only = f"{facts.room} only on providers" if facts.cause.amounts else "only providers"
-    return facts.phrase(f"{only} {preposition} {forbidden}")
+    return facts.phrase(f"{only} {where}")
 
 
-def _outside(facts: Facts, places: Sequence[str]) -> Phrase:
-    """Return the words about trees, subtrees or aggregates in which the providers are not."""
-    each, case = f"in {each_of(places)}", facts.cause.case
+def outside(facts: Facts) -> Phrase:
+    """Return "are not in aggregate A", or the same for trees and subtrees."""
+    places, case = [facts.scope(term) for term in facts.cause.terms], facts.cause.case
     if case is SpecialCase.APART:
-        return facts.phrase(f"no suitable provider that is {each}")
+        return facts.phrase(f"no suitable provider that is in {each_of(places)}")
     if case is SpecialCase.ELSEWHERE:
-        return facts.phrase(f"{each} only providers {facts.unfit}")
+        return facts.phrase(f"in {each_of(places)} only providers {facts.unfit}")
     nowhere = f"not in {either_of(places)}"
     requires = facts.required_by(facts.cause.terms)
     return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")
@@ -204,16 +160,16 @@ SENTENCES: Mapping[Refusal, Callable[[Facts], Phrase]] = {
     Refusal.ROOT_TRAIT_FORBIDDEN: root_trait_forbidden,
     Refusal.ROOT_AGGREGATE: root_aggregate,
     Refusal.NO_INVENTORY: no_inventory,
-    Refusal.MIN_UNIT: min_unit,
-    Refusal.MAX_UNIT: max_unit,
-    Refusal.STEP_SIZE: step_size,
+    Refusal.MIN_UNIT: units,
+    Refusal.MAX_UNIT: units,
+    Refusal.STEP_SIZE: units,
     Refusal.CAPACITY: capacity,
     Refusal.TRAIT_MISSING: trait_missing,
-    Refusal.TRAIT_FORBIDDEN: trait_forbidden,
-    Refusal.NOT_IN_AGGREGATE: not_in_aggregate,
-    Refusal.IN_FORBIDDEN_AGGREGATE: in_forbidden_aggregate,
-    Refusal.IN_TREE: in_tree,
-    Refusal.SUBTREE: subtree,
+    Refusal.TRAIT_FORBIDDEN: forbidden,
+    Refusal.NOT_IN_AGGREGATE: outside,
+    Refusal.IN_FORBIDDEN_AGGREGATE: forbidden,
+    Refusal.IN_TREE: outside,
+    Refusal.SUBTREE: outside,
     Refusal.COLLECTIVE_TRAITS: joins.collective_traits,
     Refusal.CAPACITY_SUM: joins.capacity_sum,
     Refusal.ONE_PER_TREE: joins.one_per_tree,

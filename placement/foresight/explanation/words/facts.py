@@ -97,14 +97,9 @@ class Facts(NamedTuple):
     # -- amounts -------------------------------------------------------------------------------
 
     @property
-    def amounts(self) -> str:
-        """The amounts of the group."""
-        return each_of([amount_of(each) for each in self.cause.amounts])
-
-    @property
     def room(self) -> str:
         """What providers need to serve the amounts of the group."""
-        return f"room for {self.amounts}"
+        return f"room for {each_of([amount_of(each) for each in self.cause.amounts])}"
 
     def extreme(self, resource_class: str) -> Extreme:
         """Return the largest or smallest value of a class."""
@@ -131,7 +126,8 @@ class Facts(NamedTuple):
             last = " and " if cause.terms[0].suffix else " or "
             faults.insert(0, f"without room for {joined(room, last)}")
         elif cause.amounts:
-            faults.insert(0, f"without {self.classes}")
+            names = either_of([each.resource_class for each in cause.amounts])
+            faults.insert(0, f"without {names}")
         return either_of(faults)
 
     def _room_for(self, amount: Amount) -> str:
@@ -140,11 +136,6 @@ class Facts(NamedTuple):
         in_parts = not self.cause.terms[0].suffix and amount.resource_class in splittable
         part = "any part of " * in_parts
         return part + amount_of(amount) if amount.units else amount.resource_class
-
-    @property
-    def classes(self) -> str:
-        """The classes of the amounts."""
-        return either_of([each.resource_class for each in self.cause.amounts])
 
     def _failing(self, term: StatedTerm) -> str:
         """Return the property of providers that fail a term, as a phrase that follows a noun."""

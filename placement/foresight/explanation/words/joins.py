@@ -132,7 +132,7 @@ def exclusive(facts: Facts) -> Phrase:
     if case is SpecialCase.WAYS:
         names = each_of(facts.cause.classes)
         text = f"too few devices for {names}, each of which serves in one way at a time"
-    elif case is SpecialCase.CARDS:
+    elif not facts.cause.groups:
         others = f" besides those that already serve {names}" * bool(names)
         text = f"too few devices{others}, each of which serves in one way at a time"
     return facts.phrase(text, "", asked)
