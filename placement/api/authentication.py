@@ -123,10 +123,10 @@ class Keystone:
         """Process one request. Return 401 if the token is missing or invalid."""
         if environ.get("PATH_INFO", "") in self._public:
             return self._application(environ, start_response)
-        answers: list[tuple[str, list[tuple[str, str]]]] = []
+        responses: list[tuple[str, list[tuple[str, str]]]] = []
         try:
             with stopwatch.AUTHENTICATION:
-                self._guard(environ, lambda *started: answers.append(started[:2]))
+                self._guard(environ, lambda *started: responses.append(started[:2]))
         except _TooManyValidationsError:
             return _unavailable(environ, start_response)
         except Exception as error:
@@ -134,7 +134,7 @@ class Keystone:
             # or other JSON than expected.
             LOG.error("the identity service does not respond as expected: %r", error)
             return _unavailable(environ, start_response)
-        [(status, headers)] = answers
+        [(status, headers)] = responses
         if status == VALID:
             environ[CALLER_KEY] = RequestContext.from_environ(environ)
             return self._application(environ, start_response)

@@ -87,10 +87,10 @@ class Endpoint:
             if req.method != "GET":
                 self._respond(req, resp, path)
                 return
-            large_answers, url = self._service.large_answers, f"{req.path}?{req.query_string}"
-            with large_answers.turn(url):
+            large_responses, url = self._service.large_responses, f"{req.path}?{req.query_string}"
+            with large_responses.turn(url):
                 self._respond(req, resp, path)
-            large_answers.note(url, int(resp.content_length or 0))
+            large_responses.note(url, int(resp.content_length or 0))
 
     def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):

@@ -17,7 +17,7 @@ READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 PARAMETERS: Mapping[str, Parameter] = {
     NAME: Parameter(
         "2.0",
-        "Answer as the write would, and change nothing.",
+        "Respond as the write would, and change nothing.",
         {"type": "boolean", "default": False},
     )
 }

@@ -14,7 +14,7 @@ from placement.candidates import DEFAULT_TUNING, Order, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
-from placement.runtime.turns import ExclusiveWork, LargeAnswers
+from placement.runtime.turns import ExclusiveWork, LargeResponses
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Service:
     # Turns of expensive requests. A process executes only one such request at a time.
     large_work: ExclusiveWork = field(default_factory=ExclusiveWork)
     # Turns of requests whose responses are large.
-    large_answers: LargeAnswers = field(default_factory=LargeAnswers)
+    large_responses: LargeResponses = field(default_factory=LargeResponses)
 
 
 class Rights(Protocol):
@@ -110,7 +110,7 @@ class Reply(NamedTuple):
     changed_at: datetime | str | None = None
     # Entity tag, or None if the response has none.
     tag: str | None = None
-    # Whether clients may store the answer.
+    # Whether clients may store the response.
     storable: bool = True
 
 

@@ -67,7 +67,7 @@ FAILURE_HEADERS = {
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
-    "description": "Entity tags of cached answers. If one is still valid, the answer is 304.",
+    "description": "Entity tags of cached responses. If one is still valid, the status is 304.",
     "schema": {"type": "string"},
 }
 

@@ -18,7 +18,7 @@ from placement.errors import ConfigurationError
 LOG = logging.getLogger(__name__)
 
 REFRESH = 1.0  # seconds
-MAX_ANSWERS = 250
+MAX_RESULTS = 250
 # Errors of the library for a file that is not YAML, not readable, not a mapping of texts, or nested
 # too deeply.
 FAULTS_OF_FILES = (ValueError, OSError, AttributeError, TypeError, RecursionError)
@@ -81,10 +81,10 @@ class Policy:
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.register_defaults(defaults(operations))
         # (rule, target, caller's attributes that rules can read) -> whether it is allowed.
-        self._answers: dict[tuple[object, ...], bool] = {}
+        self._results: dict[tuple[object, ...], bool] = {}
         # The rules to which the cached results belong. None means that the results expire at the
         # next refresh.
-        self._answered_by: Mapping[str, Any] | None = None
+        self._rules_of_results: Mapping[str, Any] | None = None
         # The text of the log line about the policy files, or None if they are valid.
         self._fault: str | None = None
         # Returns the attributes of a caller, or None before the first caller.
@@ -125,7 +125,7 @@ class Policy:
     ) -> bool:
         """Return whether a rule allows the caller to act on a target, by default its project."""
         self._refresh()
-        return self._answer(rule, caller, target)
+        return self._result(rule, caller, target)
 
     def refusal(
         self, rule: str, caller: RequestContext | None, target: Mapping[str, Any] | None = None
@@ -152,21 +152,21 @@ class Policy:
             return ""
         return f"it needs the role {' or '.join(roles)}"
 
-    def _answer(self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None) -> bool:
+    def _result(self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None) -> bool:
         if self._values is None:
             # PERF: reading the attributes directly is several times faster than `to_policy_values`.
             self._values = attrgetter(*caller.to_policy_values())
         # All values that a rule can read. As JSON, they are hashable.
         key = (rule, target and tuple(target.items()), orjson.dumps(self._values(caller)))
         # A concurrent change of the rules replaces this dictionary.
-        answers = self._answers
-        answer = answers.get(key)
-        if answer is None:
-            answer = self._evaluate(rule, _credentials(caller), target)
-            if len(answers) >= MAX_ANSWERS:
-                answers.clear()
-            answers[key] = answer
-        return answer
+        results = self._results
+        result = results.get(key)
+        if result is None:
+            result = self._evaluate(rule, _credentials(caller), target)
+            if len(results) >= MAX_RESULTS:
+                results.clear()
+            results[key] = result
+        return result
 
     def _evaluate(
         self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
@@ -226,11 +226,11 @@ class Policy:
         """Clear cached results if a rule has changed or queries another service."""
         rules = dict(self._enforcer.rules)
         # The library creates a new check object each time it reads a rule.
-        if rules == self._answered_by:
+        if rules == self._rules_of_results:
             return
-        self._answers = {}
+        self._results = {}
         is_remote = any(check.kind in REMOTE_KINDS for check in _leaves(rules.values()))
-        self._answered_by = None if is_remote else rules
+        self._rules_of_results = None if is_remote else rules
 
     def _text(self, error: Exception) -> str:
         """Return a line that names the policy file and the fault in it."""

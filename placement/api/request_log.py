@@ -67,20 +67,20 @@ class RequestLog:
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
         # This call sets the context of the thread.
         context.RequestContext(request_id=request_id, global_request_id=global_id)
-        answer = _Answer(environ, start_response, self._slow)
+        response = _Response(environ, start_response, self._slow)
         try:
-            body = self._application(environ, answer.start)
+            body = self._application(environ, response.start)
         except Exception:
             LOG.exception("unexpected error in %s %s", environ["REQUEST_METHOD"], _uri(environ))
             # With exc_info, uWSGI (2.0) raises the error again and sends no body.
-            failure = sys.exc_info() if answer.has_started else None
-            body = refuse(environ, answer.start, 500, problems.FAULT, exc_info=failure)
+            failure = sys.exc_info() if response.has_started else None
+            body = refuse(environ, response.start, 500, problems.FAULT, exc_info=failure)
         if isinstance(body, list):
-            return _Whole(body, answer)
-        return _Pieces(body, answer)
+            return _Whole(body, response)
+        return _Pieces(body, response)
 
 
-class _Answer:
+class _Response:
     """The status of a response. It is kept until the response ends and is logged."""
 
     __slots__ = ("_environ", "_slow", "_start_response", "_status", "_timer")
@@ -172,23 +172,23 @@ class _Whole(list[bytes]):
     Therefore, the client does not wait for the log and the metrics.
     """
 
-    def __init__(self, body: list[bytes], answer: _Answer) -> None:
+    def __init__(self, body: list[bytes], response: _Response) -> None:
         super().__init__(body)
-        self._answer = answer
-        answer.finish()
+        self._response = response
+        response.finish()
 
     def close(self) -> None:
         """End the response."""
-        self._answer.end(sum(map(len, self)))
+        self._response.end(sum(map(len, self)))
 
 
 class _Pieces:
     """A body that is generated while the server sends it."""
 
-    def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
+    def __init__(self, body: Iterable[bytes], response: _Response) -> None:
         self._body = body
         self._pieces = iter(body)
-        self._answer = answer
+        self._response = response
         self._length = 0
 
     def __iter__(self) -> Iterator[bytes]:
@@ -206,7 +206,7 @@ class _Pieces:
             if close is not None:
                 close()
         finally:
-            self._answer.end(self._length)
+            self._response.end(self._length)
 
 
 def refuse(

@@ -174,7 +174,7 @@ class InProcessTransport(HTTPAdapter):
             getattr(chunks, "close", lambda: None)()
         [(status, headers)] = started
         code, _, reason = status.partition(" ")
-        answer = HTTPResponse(
+        response = HTTPResponse(
             io.BytesIO(body),
             HTTPHeaderDict(headers),
             int(code),
@@ -182,7 +182,7 @@ class InProcessTransport(HTTPAdapter):
             preload_content=False,
             request_method=request.method,
         )
-        return self.build_response(request, answer)
+        return self.build_response(request, response)
 
 
 def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":

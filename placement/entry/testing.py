@@ -64,7 +64,7 @@ def serving() -> Iterator[str]:
         try:
             # Without this copy, connections would be refused when the server ends.
             listener.close()
-            _await_answer(url, server, log)
+            _await_response(url, server, log)
             yield url
         finally:
             server.terminate()
@@ -98,7 +98,7 @@ def _environment(home: str) -> dict[str, str]:
     }
 
 
-def _await_answer(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+def _await_response(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
     """Wait until a server responds. Raises RuntimeError if the server does not respond."""
     deadline = time.monotonic() + START_SECONDS
     with requests.Session() as session:

@@ -94,7 +94,7 @@ class Explorer:
         path = environ.get("PATH_INFO", "")
         if path == PREFIX:
             # The path is relative, because a proxy may have removed a prefix.
-            return _answer(start_response, "308 Permanent Redirect", Location="explorer/")
+            return _respond(start_response, "308 Permanent Redirect", Location="explorer/")
         if not path.startswith(f"{PREFIX}/"):
             return self._application(environ, start_response)
         if environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
@@ -104,7 +104,7 @@ class Explorer:
         if file is None:
             return self._fail(environ, start_response, 404, f"the explorer has no file {path}")
         if _names(environ.get("HTTP_IF_NONE_MATCH", ""), file.tag):
-            return _answer(start_response, "304 Not Modified", ETag=file.tag)
+            return _respond(start_response, "304 Not Modified", ETag=file.tag)
         headers = {
             "Content-Type": file.content_type,
             "Content-Length": str(len(file.content)),
@@ -125,7 +125,7 @@ class Explorer:
         if _JSON in environ.get("HTTP_ACCEPT", ""):
             return self._refuse(environ, start_response, status, detail, [*HEADERS, *headers])
         line = f"{status} {HTTPStatus(status).phrase}"
-        return _answer(start_response, line, **dict(headers))
+        return _respond(start_response, line, **dict(headers))
 
 
 def _names(tags: str, tag: str) -> bool:
@@ -133,7 +133,7 @@ def _names(tags: str, tag: str) -> bool:
     return not {"*", tag, f"W/{tag}"}.isdisjoint(each.strip() for each in tags.split(","))
 
 
-def _answer(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:
+def _respond(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:
     """Return a response without a body."""
     length = [] if status.startswith("304") else [("Content-Length", "0")]
     start_response(status, [*HEADERS, *headers.items(), *length])

@@ -10,10 +10,10 @@ from placement.runtime import deadline
 # Maximum time that a request waits for its turn, in seconds.
 MAX_WAIT = 5.0
 # The same for a response that is large. Clients and proxies wait as long.
-MAX_WAIT_OF_LARGE_ANSWER = 60.0
-LARGE_ANSWER = 8 * 1024 * 1024  # bytes
+MAX_WAIT_OF_LARGE_RESPONSE = 60.0
+LARGE_RESPONSE = 8 * 1024 * 1024  # bytes
 # Number of threads that may wait or work for large responses. The shipped servers have 32.
-MAX_LARGE_ANSWERS = 20
+MAX_LARGE_RESPONSES = 20
 MAX_NOTED = 1000  # number of noted requests
 
 
@@ -40,7 +40,7 @@ class ExclusiveWork:
             self._lock.release()
 
 
-class LargeAnswers:
+class LargeResponses:
     """Allows one request at a time to make a large response, so that small ones are not delayed.
 
     The size of a response is not known before. A request is expected to have a large response if
@@ -51,7 +51,7 @@ class LargeAnswers:
         # Held by the request whose response is large.
         self._turns = ExclusiveWork()
         # Held by the requests that have or wait for their turn.
-        self._places = threading.BoundedSemaphore(MAX_LARGE_ANSWERS)
+        self._places = threading.BoundedSemaphore(MAX_LARGE_RESPONSES)
         # Hashes of the requests whose last response was large.
         self._large: set[int] = set()
 
@@ -68,14 +68,14 @@ class LargeAnswers:
         if not self._places.acquire(blocking=False):
             raise LargeWorkBusy
         try:
-            with self._turns.turn(MAX_WAIT_OF_LARGE_ANSWER):
+            with self._turns.turn(MAX_WAIT_OF_LARGE_RESPONSE):
                 yield
         finally:
             self._places.release()
 
     def note(self, request: str, size: int) -> None:
         """Note the size of the response to a request, in bytes."""
-        if size <= LARGE_ANSWER:
+        if size <= LARGE_RESPONSE:
             self._large.discard(hash(request))
             return
         if len(self._large) >= MAX_NOTED:

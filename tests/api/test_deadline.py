@@ -66,7 +66,7 @@ def test_a_search_answers_with_what_it_has(
     with caplog.at_level(logging.WARNING):
         candidates = service.get(FOUND)["allocation_requests"]
     assert 0 < len(candidates) < HOSTS
-    assert "request_deadline cut an answer short" in caplog.text
+    assert "request_deadline cut a response short" in caplog.text
 
 
 def test_a_search_that_has_nothing_says_so(service: Service) -> None:
@@ -79,7 +79,7 @@ def test_a_scheduler_gets_what_was_found_until_the_deadline(
     with caplog.at_level(logging.WARNING):
         candidates = service.get(f"{FOUND}&limit=1000", NOVA)["allocation_requests"]
     assert 0 < len(candidates) < HOSTS
-    assert "request_deadline cut an answer short" in caplog.text
+    assert "request_deadline cut a response short" in caplog.text
     refusal(service, "GET", f"{NOT_FOUND}&limit=1000", version=NOVA)
 
 
@@ -111,7 +111,7 @@ def test_the_limit_on_work_ends_a_search_of_a_scheduler_that_has_candidates(
     with caplog.at_level(logging.WARNING):
         answer = short.get(f"{FOUND}&limit=1000", NOVA)
     assert 0 < len(answer["allocation_requests"]) < HOSTS
-    assert "max_search_steps cut an answer short" in caplog.text
+    assert "max_search_steps cut a response short" in caplog.text
     for request in answer["allocation_requests"]:
         ((host, allocated),) = request["allocations"].items()
         assert allocated == {"resources": {"VCPU": 1}}

@@ -42,8 +42,8 @@ AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
 def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
     provider, uuids, tag = tags.read_provider(call, aggregates.read)
-    answer = AtGeneration(provider.generation, uuids)
-    return Reply(200, answer, changed_at=NOW, tag=tag)
+    content = AtGeneration(provider.generation, uuids)
+    return Reply(200, content, changed_at=NOW, tag=tag)
 
 
 def replace_aggregates(call: Call) -> Reply:

@@ -300,5 +300,5 @@ def delete_allocations(call: Call) -> Reply:
 def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
     provider, consumers, tag = tags.read_provider(call, allocations.read_consumers)
-    answer = AtGeneration(provider.generation, consumers.by_uuid)
-    return Reply(200, answer, changed_at=consumers.changed_at or NOW, tag=tag)
+    content = AtGeneration(provider.generation, consumers.by_uuid)
+    return Reply(200, content, changed_at=consumers.changed_at or NOW, tag=tag)

@@ -19,7 +19,7 @@ _CURSOR = re.compile(r"([0-7][0-9a-f]{15})([0-7][0-9a-f]{15})")
 PARAMETERS: Mapping[str, Parameter] = {
     "since": Parameter(
         "2.0",
-        "A cursor of an earlier answer; the changes since are listed.",
+        "A cursor of an earlier response; the changes since are listed.",
         matching("([0-7][0-9a-f]{15}){2}"),
     ),
     "limit": Parameter(
@@ -77,5 +77,5 @@ def list_changes(call: Call) -> Reply:
     since, limit = parse_changes_query(pairs(call.query_string), call.version)
     service = call.service
     database, kept = service.database.primary(), service.settings.changes_kept
-    answer = changes.get_since(database, since, limit, kept)
-    return Reply(200, answer, storable=False)
+    content = changes.get_since(database, since, limit, kept)
+    return Reply(200, content, storable=False)

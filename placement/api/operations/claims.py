@@ -126,7 +126,7 @@ CLAIMED = Custom(Json({"title": "ClaimOrClaims", "oneOf": _FORMS}), _one_or_many
 
 
 def _read_new_consumer(body: Mapping[str, Any]) -> Claim:
-    """Return the claim of a consumer that must not exist, still without allocations."""
+    """Return the claim of a new consumer, without its allocations."""
     return Claim(
         body["consumer_uuid"],
         {},

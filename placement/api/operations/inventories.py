@@ -80,8 +80,8 @@ def list_inventories(call: Call) -> Reply:
     provider, rows, tag = tags.read_provider(call, inventories.read)
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
-    answer = AtGeneration(provider.generation, records)
-    return Reply(200, answer, changed_at=changed_at, tag=tag)
+    content = AtGeneration(provider.generation, records)
+    return Reply(200, content, changed_at=changed_at, tag=tag)
 
 
 def show_inventory(call: Call) -> Reply:
@@ -161,5 +161,5 @@ def show_provider_usages(call: Call) -> Reply:
     """Show the usage of each inventory of a provider."""
     provider, rows, tag = tags.read_provider(call, inventories.read)
     used = {name: row.used for name, row in rows.items()}
-    answer = AtGeneration(provider.generation, used)
-    return Reply(200, answer, changed_at=NOW, tag=tag)
+    content = AtGeneration(provider.generation, used)
+    return Reply(200, content, changed_at=NOW, tag=tag)

@@ -106,8 +106,8 @@ def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
     provider, provider_traits, tag = tags.read_provider(call, traits.read)
     changed_at = newest([trait.changed_at for trait in provider_traits])
-    answer = AtGeneration(provider.generation, provider_traits)
-    return Reply(200, answer, changed_at=changed_at, tag=tag)
+    content = AtGeneration(provider.generation, provider_traits)
+    return Reply(200, content, changed_at=changed_at, tag=tag)
 
 
 def replace_provider_traits(call: Call) -> Reply:

@@ -301,7 +301,7 @@ class RequestSearch:
         settings, limit = self._settings, self._limit
         bound = ended_by or (limit.option if len(candidates) == limit.count else None)
         if bound == MAX_ANSWER_SIZE:
-            LOG.warning("max_answer_size cut an answer short at %s candidates", len(candidates))
+            LOG.warning("max_answer_size cut a response short at %s candidates", len(candidates))
         _emit(len(candidates), bound, stats)
         if stats.exhausted and not candidates:
             deadline.check()

@@ -216,7 +216,7 @@ def collect(
 
 def _log_end(ended_by: str | None, trace: Trace, *, found: bool) -> None:
     if ended_by is not None and found:
-        LOG.warning("%s cut an answer short: %s", ended_by, trace)
+        LOG.warning("%s cut a response short: %s", ended_by, trace)
     elif ended_by is not None:
         LOG.warning("no candidate within %s: %s", ended_by, trace)
     elif not found:

@@ -60,7 +60,7 @@ def each_mask(masks: Masks) -> list[tuple[int, int]]:
     return [*enumerate(itself), *enumerate(as_root)]
 
 
-class _Answers(dict[Any, int]):
+class _Verdicts(dict[Any, int]):
     """Value of a reader -> bits of the terms that reject it."""
 
     def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Charge) -> None:
@@ -128,8 +128,8 @@ class TermChecks:
                 by_reader.setdefault((term.reads, role), []).append((1 << number, term))
         # The bits that result from each value of a reader, and how the values of the root count for
         # them.
-        self._answers = [
-            (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
+        self._verdicts = [
+            (reads, role, _Verdicts(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
         # The readers of terms that the root must satisfy as well.
         self._root_readers = [reads for reads, role in by_reader if role is RootRole.REQUIRED]
@@ -150,7 +150,7 @@ class TermChecks:
     def root_mask(self, root: Member) -> int:
         """Return the bits of the terms that reject a root, without evaluating PlaceTerms."""
         mask = 0
-        for reads, _role, failed in self._answers:
+        for reads, _role, failed in self._verdicts:
             mask |= failed[reads(root)]
         return mask
 
@@ -161,7 +161,7 @@ class TermChecks:
     def meeting(self, pool: Pool, positions: list[int], needed: int = -1) -> list[int]:
         """Return the positions of the members that no needed bit rejects."""
         members = pool.members
-        for reads, role, failed in self._answers:
+        for reads, role, failed in self._verdicts:
             if not failed.bits & needed:
                 continue
             exempt = 0 if role is RootRole.IGNORED else self._exempt(pool, reads, role, failed)
@@ -177,7 +177,7 @@ class TermChecks:
         return positions
 
     @staticmethod
-    def _exempt(pool: Pool, reads: Reader, role: RootRole, failed: _Answers) -> int | None:
+    def _exempt(pool: Pool, reads: Reader, role: RootRole, failed: _Verdicts) -> int | None:
         """Return the number of members that the root exempts, or None if all members fail."""
         if pool.anchor is None:
             return 0
@@ -199,7 +199,7 @@ class TermChecks:
             positions = range(len(pool.members))
             itself.append([self._place_mask(pool, position) for position in positions])
             as_root.append(itself[0])
-        for reads, role, failed in self._answers:
+        for reads, role, failed in self._verdicts:
             masks = substitutes = [failed[reads(member)] for member in pool.members]
             if role is not RootRole.IGNORED and pool.anchor is not None:
                 of_root = failed[reads(pool.anchor.root)]

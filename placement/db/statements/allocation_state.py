@@ -30,15 +30,15 @@ _consumer, _allocation, _record = t.consumers, t.allocations, t.claim_records
 def state(
     names: Mapping[str, Collection[str]], providers: Collection[str], consumers: Collection[str]
 ) -> Queries:
-    """Select lists that start with a tag. The other values in a list depend on the tag.
+    """Select lists that start with a tag, on which the other values of a list depend.
 
-    The other values of a list depend on the tag. If it is a kind of names, they are the id, and the
-    name as stored. For "provider", they are the fields of `LockedProvider`, the revision of the
-    tree, and one inventory of the provider with its class, or nulls. For "consumer", they are the
-    consumer and one of its allocations, or nulls. An allocation has the root and the revision of
-    its provider, and the id of its inventory or null. The last values are the id of the consumer's
-    claim record, and the generation and the end of its hold, or nulls. For "unrecorded", they are
-    the uuid of a consumer that has no row, and one of its allocations with the same values.
+    If the tag is a kind of names, they are the id, and the name as stored. For "provider", they are
+    the fields of `LockedProvider`, the revision of the tree, and one inventory of the provider with
+    its class, or nulls. For "consumer", they are the consumer and one of its allocations, or nulls.
+    An allocation has the root and the revision of its provider, and the id of its inventory or
+    null. The last values are the id of the consumer's claim record, and the generation and the end
+    of its hold, or nulls. For "unrecorded", they are the uuid of a consumer that has no row, and
+    one of its allocations with the same values.
 
     More than a thousand items of one kind take several statements, which may see different states.
     """

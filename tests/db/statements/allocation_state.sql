@@ -1,4 +1,4 @@
--- allocation_state.state: Select lists that start with a tag. The other values in a list depend on the tag.
+-- allocation_state.state: Select lists that start with a tag, on which the other values of a list depend.
 SELECT json_row('resource_class', resource_classes.id, resource_classes.name) AS json_row_1
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)

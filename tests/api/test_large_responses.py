@@ -100,8 +100,8 @@ def test_an_answer_in_pieces_is_logged_with_its_length(
 def test_a_request_whose_last_answer_was_large_waits_for_its_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LARGE_ANSWER", MAX_CHUNK)
-    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_ANSWER", 0.01)
+    monkeypatch.setattr(turns, "LARGE_RESPONSE", MAX_CHUNK)
+    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_RESPONSE", 0.01)
     begun, go_on = Event(), Event()
     write = dispatch._write
 
@@ -125,10 +125,10 @@ def test_a_request_whose_last_answer_was_large_waits_for_its_turn(
     client.expect(200, "GET", FLAT)
 
 
-def test_large_answers_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "MAX_LARGE_ANSWERS", 1)
-    large = turns.LargeAnswers()
-    large.note("/", turns.LARGE_ANSWER + 1)
+def test_large_responses_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MAX_LARGE_RESPONSES", 1)
+    large = turns.LargeResponses()
+    large.note("/", turns.LARGE_RESPONSE + 1)
     with large.turn("/"):
         with pytest.raises(LargeWorkBusy), large.turn("/"):
             pass
@@ -141,14 +141,14 @@ def test_large_answers_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch)
 def test_a_request_whose_last_answer_was_small_does_not_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_ANSWER", 0.01)
-    large = turns.LargeAnswers()
-    large.note("/", turns.LARGE_ANSWER + 1)
+    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_RESPONSE", 0.01)
+    large = turns.LargeResponses()
+    large.note("/", turns.LARGE_RESPONSE + 1)
     with large.turn("/"), pytest.raises(LargeWorkBusy), large.turn("/"):
         pass
-    large.note("/", turns.LARGE_ANSWER)
+    large.note("/", turns.LARGE_RESPONSE)
     with large.turn("/"), large.turn("/"):
         pass
     for number in range(3 * turns.MAX_NOTED):
-        large.note(str(number), turns.LARGE_ANSWER + 1)
+        large.note(str(number), turns.LARGE_RESPONSE + 1)
     assert len(large._large) <= turns.MAX_NOTED
