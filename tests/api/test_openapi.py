@@ -52,9 +52,8 @@ USUAL_HEADERS = {
 
 def header_conformance(_context: Any, response: Any, case: Any) -> None:
     """Check that the document contains the headers of a response."""
-    document = case.operation.schema.raw_schema
-    responses = case.operation.definition.raw["responses"]
-    stated = resolved(document, responses.get(str(response.status_code), {})).get("headers", {})
+    described = case.operation.definition.raw["responses"].get(str(response.status_code), {})
+    stated = resolved(case.operation.schema.raw_schema, described).get("headers", {})
     names = {name.lower() for name in stated} | USUAL_HEADERS
     assert {name.lower() for name in response.headers} <= names, f"{case.method} {case.path}"
 
@@ -128,6 +127,12 @@ def test_the_document_of_each_version_is_valid_and_whole(version: Any) -> None:
         for method, routes in methods.items()
         if version >= routes.since
     }
+    # Generators name the objects within a schema by the schema and the property.
+    schemas = made["components"]["schemas"]
+    for title, schema in schemas.items():
+        members = schema.get("properties", {}).items()
+        inner = {name.title() for name, member in members if member.get("type") == "object"}
+        assert not {title + name.replace("_", "") for name in inner} & schemas.keys()
     operations = [each for methods in made["paths"].values() for each in methods.values()]
     assert all(10 < len(each["summary"]) < 100 for each in operations)
     names = [each["operationId"] for each in operations]
@@ -151,8 +156,6 @@ def test_the_document_has_the_parameters_of_its_version_with_types_for_generator
     assert parameters["limit"]["schema"] == {"type": "integer", "minimum": 1}
     assert parameters["group_policy"]["schema"]["enum"] == ["none", "isolate"]
     assert query_of(str(LATEST), "/traits")["associated"]["schema"] == {"type": "boolean"}
-    microversion = describe(LATEST)["components"]["schemas"]["Microversion"]
-    assert microversion["enum"] == [f"placement {LATEST}"]
 
 
 @pytest.mark.parametrize(
@@ -162,9 +165,8 @@ def test_the_document_has_the_parameters_of_its_version_with_types_for_generator
 def test_request_groups_are_a_parameter_that_is_many(version: str, known: set[str]) -> None:
     groups = query_of(version)["groups"]
     pattern = resolved(describe(v(version)), groups["schema"])["propertyNames"]["pattern"]
-    names = ["resources", "resources1", "resources_A", "in_tree1", "limit1"]
-    assert groups["explode"]
-    assert {name for name in names if re.search(pattern, name)} == known
+    names = {"resources", "resources1", "resources_A", "in_tree1", "limit1"}
+    assert {name for name in names if re.search(pattern, name) and groups["explode"]} == known
 
 
 def test_a_body_accepts_the_mappings_of_a_candidate() -> None:
@@ -225,9 +227,8 @@ def test_the_document_is_public_at_the_requested_version(application: Any, versi
 def test_a_consumer_may_lack_its_project(application: Any) -> None:
     listed = Client(application).get("/consumers", "2.0")
     assert listed["consumers"][0]["project_id"] is None
-    document = describe(v("2.0"))
-    schema = document["components"]["schemas"]["Consumers"]
-    Draft202012Validator({**document, **schema}).validate(listed)
+    schema = {**describe(v("2.0")), "$ref": "#/components/schemas/Consumers"}
+    Draft202012Validator(schema).validate(listed)
 
 
 def test_the_document_of_any_version_is_printed(

@@ -108,7 +108,7 @@ _REQUEST = Json.of(
 )
 
 CONSUMER: Object[ListedConsumer] = Object(
-    "Consumer",
+    "ListedConsumer",
     Property("uuid", Json.of("string", samples.CONSUMER)),
     Property("project_id", PROJECT, attrgetter("project")),
     Property("user_id", USER, attrgetter("user")),
