@@ -25,7 +25,7 @@ from tests.cloud.nova import Nova
 from tests.cloud.state import deviations
 from tests.cloud.steps import SMALL, STEPS, Step
 
-# Of the last full runs, for the page of `tests/conformance`.
+# The report of the last full runs, for the page of `tests/conformance`.
 RESULTS = Path(__file__).with_name("results.json")
 SHOWN = 5  # deviations of one step
 
@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
         (root / f"{name}.json").write_text(text)
     runs = {path.stem: json.loads(path.read_text()) for path in sorted(root.glob("*.json"))}
     if options.write:
-        RESULTS.write_text(json.dumps(runs, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(report(runs), indent=1) + "\n")
     print(printed(report(runs)))
     print(f"passed {sum(not each.deviations for each in results)} of {len(results)}")
     say(f"ended after {time.monotonic() - began:.0f} s; logs: {machine.home / 'log'}")

@@ -105,6 +105,11 @@ def virtualenvs(root: Path, release: str, reference: str) -> tuple[Path, Path]:
     return openstack, placement
 
 
+def inherited() -> dict[str, str]:
+    """The environment of this process, without options and places to import from."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("OS_", "PYTHON"))}
+
+
 @dataclass
 class Service:
     """A process with its log, which can be stopped and started again."""
@@ -120,10 +125,9 @@ class Service:
 
     def start(self) -> None:
         """Start the process without waiting for it."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("OS_")}
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                self.command, env={**environment, **self.environment}, cwd=self.log.parent,
+                self.command, env={**inherited(), **self.environment}, cwd=self.log.parent,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
 
@@ -193,6 +197,7 @@ class Machine:
             "home": self.home,
             "bin": self.openstack / "bin",
             "service": self.placement,
+            "pool": TABLE["pool"] if reference else "",
             "user": getpass.getuser(),
             "group": grp.getgrgid(os.getegid()).gr_name,
             **{
@@ -237,7 +242,7 @@ class Machine:
         """Run a command of the cloud and return its output.  Raises CalledProcessError."""
         done = subprocess.run(
             words, capture_output=True, text=True, check=False, cwd=self.home,
-            env={**os.environ, "OS_PLACEMENT_CONFIG_DIR": str(self.home / "placement")},
+            env={**inherited(), "OS_PLACEMENT_CONFIG_DIR": str(self.home / "placement")},
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{shlex.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -261,6 +266,8 @@ class Machine:
         for name, place in (("uwsgi", "uwsgi/placement.ini"), ("nginx", "nginx/placement.conf")):
             text = (REPOSITORY / "etc/deploy" / place).read_text()
             changes = {before: self.expand(after) for before, after in TABLE[name].items()}
+            if self.reference and name == "uwsgi":
+                changes |= TABLE["reference"]
             (self.home / f"{name}-placement.conf").write_text(changed(text, changes))
 
     def service_of(self, name: str, entry: Mapping[str, Any]) -> Service:

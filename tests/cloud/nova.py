@@ -58,13 +58,13 @@ class Nova:
             if specs:
                 self.compute.post(f"/flavors/{name}/os-extra_specs", json={"extra_specs": specs})
         self.await_computes(self.machine.computes)
+        self.machine.manage("cell_v2", "discover_hosts")
 
     def await_computes(self, hosts: Iterable[str]) -> None:
-        """Wait until computes are up and their hosts are mapped."""
+        """Wait until computes are up."""
         self.until("computes are up", lambda: set(hosts) <= {
             name for name, entry in self.services().items() if entry["state"] == "up"
         })  # fmt: skip
-        self.machine.manage("cell_v2", "discover_hosts")
 
     def services(self) -> dict[str, Mapping[str, Any]]:
         """The nova-compute services by host."""
@@ -151,9 +151,10 @@ class Nova:
         except NotFound:
             return
 
-    def set_service(self, host: str, **values: Any) -> None:
-        """Change a nova-compute service."""
-        self.compute.put(f"/os-services/{self.services()[host]['id']}", json=values)
+    def set_service(self, host: str, **values: Any) -> bool:
+        """Change a nova-compute service; returns whether nova allows it."""
+        path = f"/os-services/{self.services()[host]['id']}"
+        return bool(self.compute.put(path, json=values, raise_exc=False).ok)
 
     def restart_compute(self, host: str) -> None:
         """Stop a compute and start it again; returns when it is up."""

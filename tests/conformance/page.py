@@ -10,6 +10,7 @@ from typing import Any
 from tests.kit.processes import REPOSITORY
 
 FIGURES = Path(__file__).with_name("figures.json")
+CLOUD = REPOSITORY / "tests" / "cloud" / "results.json"
 PAGE = REPOSITORY / "docs" / "reference" / "conformance.rst"
 ENGINES = {"sqlite": "SQLite", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}
 NOT_RUN = "not run"
@@ -27,6 +28,18 @@ cell, and ``ARGUMENTS=--write`` writes this page.
 
 Each cell contains the number of passed tests and of tests that were run, without skipped tests.
 A cell without a result is marked with *not run*. For clients, a test is a call of a method.
+
+"""
+
+_CLOUD = """
+A cloud
+=======
+
+``make cloud`` runs an OpenStack 2026.2 with four nova-compute, whose driver is nova's fake
+driver. The following table contains the steps with this service, and with openstack-placement.
+A step is *ok* if the allocations in placement equal the instances and migrations in nova's
+database, no provider exceeds its capacity, and nova reports no unexpected state. After the
+boots under load, all servers are deleted, and no allocation may remain.
 
 """
 
@@ -51,7 +64,10 @@ def render(figures: Mapping[str, Any]) -> str:
             lines += [f"``{command}``", f"    {result['date']}, commit {result['commit']}"]
             if result["passed"] < result["run"] and suite["note"]:
                 lines[-1] += f": {suite['note']}"
-    return _BEGINNING + "\n".join(lines) + "\n"
+    table = [".. list-table::", "   :header-rows: 1", "   :widths: 40 30 30", ""]
+    for cells in json.loads(CLOUD.read_text()):
+        table += _row(cells)
+    return _BEGINNING + "\n".join(lines) + "\n" + _CLOUD + "\n".join(table) + "\n"
 
 
 def _cell(result: Mapping[str, Any] | None) -> str:

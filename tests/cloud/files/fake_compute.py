@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
-from nova.virt import fake
+from nova.virt import fake, node
 
 
 class FakeCompute(fake.FakeDriver):  # type: ignore[misc]
@@ -15,15 +14,12 @@ class FakeCompute(fake.FakeDriver):  # type: ignore[misc]
     memory_mb = 32768
     local_gb = 200
 
-    def _node_uuid(self, name: str) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
-
     def get_available_resource(self, nodename: str) -> dict[str, Any]:
         resources: dict[str, Any] = super().get_available_resource(nodename)
-        return {**resources, "uuid": self._node_uuid(nodename)}
+        return {**resources, "uuid": node.get_local_node_uuid()}
 
     def get_nodenames_by_uuid(self, refresh: bool = False) -> dict[str, str]:
-        return {self._node_uuid(name): name for name in self.get_available_nodes()}
+        return {node.get_local_node_uuid(): name for name in self.get_available_nodes()}
 
     def update_provider_tree(
         self, provider_tree: Any, nodename: str, allocations: Any = None
