@@ -15,11 +15,11 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28893,
-    "placement/api": 5965,
+    "placement": 28876,
+    "placement/api": 5967,
     "placement/candidates": 4806,
     "placement/db": 5285,
-    "placement/foresight": 3696,
+    "placement/foresight": 3673,
     "placement/objects": 3828,
     "placement/operate": 802,
     "falcon_placement_client": 8741,

@@ -6,6 +6,7 @@ from placement.api.history import Feature, Versioned
 from placement.api.parameters import bad
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
+from placement.candidates.trace import Refusal
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.runtime.suggestions import did_you_mean, nearest
 
@@ -15,6 +16,8 @@ MAX_ROOT_CONDITIONS = 50
 # Error for a class that is in `can_split` but is not requested.
 NOT_SPLIT = "the unsuffixed group does not ask for it in resources"
 SUFFIXED_SPLIT = "only the unsuffixed group can be split: one provider serves each suffixed group"
+
+SUBTREE_RULES = Refusal.SAME_SUBTREE.value  # the name of the parameter is that of the code
 
 CONTRADICTION = "required and forbidden at once: leave out one"
 
@@ -37,7 +40,7 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
     """Check that groups without resources are related to other groups.
 
     Raises:
-        BadQuery: such a group is in no rule of `same_subtree`, or a rule names an unknown group.
+        BadQuery: such a group is in no rule about subtrees, or a rule names an unknown group.
     """
     if not any(group.resources for group in request.groups):
         path = request.error_path("resources", "", "")
@@ -52,7 +55,7 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
     for group in request.groups:
         suffix = group.suffix
         if not group.resources and suffix not in joined:
-            hint = f", or name {suffix} in same_subtree" if suffix else ""
+            hint = f", or name {suffix} in {SUBTREE_RULES}" if suffix else ""
             if not suffix and group.terms:
                 stated = sorted({f"{term.parameter}{other}" for term in group.terms})
                 hint = f", or move its conditions to the group {other}: {', '.join(stated)}"
@@ -61,11 +64,11 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
                 f"resources: add resources{suffix}=CLASS:AMOUNT{hint}",
                 QUERY_BAD_VALUE,
             )
-    _check_suffixes(request, "same_subtree", joined)
+    _check_suffixes(request, SUBTREE_RULES, joined)
 
 
 def _check_joins(request: CandidateRequest) -> None:
-    """Check the rules of `same_subtree` and the isolated groups.
+    """Check the rules about subtrees and the isolated groups.
 
     Raises:
         BadQuery: a rule has no group inside, or a group that is both inside and outside, or
@@ -74,11 +77,11 @@ def _check_joins(request: CandidateRequest) -> None:
     for rule in request.subtree_rules:
         if not rule.inside:
             suffix = min(rule.outside)
-            path = request.error_path("same_subtree", "", suffix)
+            path = request.error_path(SUBTREE_RULES, "", suffix)
             text = "name a group without !, too: the subtree is that of the groups without !"
             raise bad(path, f"!{suffix}", text, QUERY_BAD_VALUE)
         for suffix in sorted(rule.inside & rule.outside):
-            path = request.error_path("same_subtree", "", suffix)
+            path = request.error_path(SUBTREE_RULES, "", suffix)
             raise bad(
                 path,
                 suffix,

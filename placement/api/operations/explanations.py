@@ -136,7 +136,7 @@ def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
 def paths_of_term(term: StatedTerm, body: Mapping[str, Any]) -> Sequence[str]:
     """Return the paths of a term in a request as JSON: several if the request repeats it.
 
-    Equal rules of `same_subtree` are one, as in a query.
+    Equal rules about subtrees are one, as in a query.
     """
     steps: list[str | int] = [*term.keyword.split(".")]
     if term.suffix is not None:

@@ -12,12 +12,7 @@ from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGr
 from placement.candidates.terms import Untainted
 from placement.config import SpecialTraits
 from placement.errors import BadBody, Invalid
-from placement.foresight.simulation.value import (
-    Allocations,
-    ConsumerMove,
-    Mappings,
-    RequestSource,
-)
+from placement.foresight.simulation.value import Allocations, ConsumerMove, Mappings, RequestSource
 from placement.objects import claim_records, holdings, identifiers
 from placement.objects.claim_records import ClaimRecord, GroupKey
 from placement.objects.claims import SpreadGroup

@@ -15,13 +15,7 @@ from placement.candidates.trees.sharing import sharing_in
 from placement.candidates.trees.source import MAX_BATCH
 from placement.errors import BadBody, NotARoot
 from placement.errors.base import at_member
-from placement.foresight.simulation.value import (
-    Add,
-    Allocations,
-    Change,
-    ClaimOnCopies,
-    Remove,
-)
+from placement.foresight.simulation.value import Add, Allocations, Change, ClaimOnCopies, Remove
 from placement.objects import identifiers
 from placement.runtime.bounded import SizeLimitedDict
 from placement.vocabulary import SHARING_TRAIT

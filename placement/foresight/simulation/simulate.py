@@ -16,10 +16,7 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings, SpecialTraits
 from placement.errors import Invalid
 from placement.foresight.explanation.explained_hosts import names_from
-from placement.foresight.headroom import (
-    measure_on,
-    resolve_headroom,
-)
+from placement.foresight.headroom import measure_on, resolve_headroom
 from placement.foresight.simulation.consumers import (
     read_consumers,
     read_spread_groups,
@@ -27,12 +24,7 @@ from placement.foresight.simulation.consumers import (
 )
 from placement.foresight.simulation.copies import CopiedHosts, check_roots
 from placement.foresight.simulation.state import Resolved, State, StatedRequests
-from placement.foresight.simulation.value import (
-    ClaimOnCopies,
-    Drain,
-    Simulation,
-    SimulationRequest,
-)
+from placement.foresight.simulation.value import ClaimOnCopies, Drain, Simulation, SimulationRequest
 from placement.runtime import deadline
 
 # Maximum duration of a simulation, in seconds.

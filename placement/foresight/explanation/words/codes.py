@@ -174,7 +174,7 @@ SENTENCES: Mapping[Refusal, Callable[[Facts], Phrase]] = {
     Refusal.CAPACITY_SUM: joins.capacity_sum,
     Refusal.ONE_PER_TREE: joins.one_per_tree,
     Refusal.ISOLATE: joins.isolate,
-    Refusal.SAME_SUBTREE: joins.same_subtree,
+    Refusal.SAME_SUBTREE: joins.subtree_rules,
     Refusal.SPREAD: joins.spread,
     Refusal.EXCLUSIVE: joins.exclusive,
     Refusal.BUDGET: joins.budget,

@@ -91,13 +91,15 @@ def _too_few_providers(facts: Facts) -> str:
     return f"{suitable} for the {len(suffixes)} isolated groups{names}"
 
 
-def same_subtree(facts: Facts) -> Phrase:
+def subtree_rules(facts: Facts) -> Phrase:
     """Return "have no subtree that serves _A and _B together, with one of them at its top"."""
     all_rules = facts.plan.request.subtree_rules
     requirement = listed([rule_of(rule) for rule in all_rules], "; ", MAX_TERMS)
     rules = [term.value for term in facts.cause.terms if isinstance(term.value, SubtreeRule)]
     if not rules:  # each rule can be satisfied, but not all of them at once
-        names = each_of([f"same_subtree={rule_of(rule)}" for rule in all_rules[:MAX_TERMS]])
+        names = each_of(
+            [f"{Refusal.SAME_SUBTREE}={rule_of(rule)}" for rule in all_rules[:MAX_TERMS]]
+        )
         text = f"no providers that satisfy {names} at once"
         return facts.phrase(text, requirement=requirement)
     return facts.phrase(joined(list(map(_subtree, rules)), " and ", MAX_TERMS), "", requirement)
@@ -108,7 +110,11 @@ def _subtree(rule: SubtreeRule) -> str:
     inside, outside = sorted(rule.inside), sorted(rule.outside)
     top = " together, with one of them at its top" * (len(inside) > 1)
     leaves = f" and leaves {each_of(outside)} outside" * bool(outside)
-    return f"no subtree that serves {each_of(inside)}{top}{leaves} (same_subtree={rule_of(rule)})"
+    return f"no subtree that serves {each_of(inside)}{top}{leaves} ({_stated(rule)})"
+
+
+def _stated(rule: SubtreeRule) -> str:
+    return f"{Refusal.SAME_SUBTREE}={rule_of(rule)}"
 
 
 def one_per_tree(_facts: Facts) -> Phrase:
