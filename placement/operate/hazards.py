@@ -66,7 +66,8 @@ class HazardTable:
     connection: str = ""
     # Names of the variables that identify the server.
     server: Sequence[str] = ()
-    # Statement that selects the lag of a replica, and the name of the lag. None for a file.
+    # Statement that selects the lag of a replica, and how the name of the lag begins. None for a
+    # file.
     replica: tuple[str, str] | None = None
 
 
@@ -157,6 +158,13 @@ _OF_SESSION = (
     "pseudo_thread_id", "hostname", "port",
 )  # fmt: skip
 
+# Names of MariaDB, and of MySQL since 8.0.26.
+_SEMI_SYNC = "rpl_semi_sync_master_{0}/rpl_semi_sync_source_{0}"
+_ENABLED, _TIMEOUT, _WAIT_POINT = map(_SEMI_SYNC.format, ("enabled", "timeout", "wait_point"))
+_STATUS, _CLIENTS = map(_SEMI_SYNC.replace("rpl", "Rpl").format, ("status", "clients"))
+_IS_PRIMARY = f"{_ENABLED} = ON and read_only = OFF"
+_CONFIRM = "rpl_semi_sync_slave_enabled = ON (MySQL: rpl_semi_sync_replica_enabled = ON)"
+
 MYSQL = HazardTable(
     hazards=f"""
 danger {READ_ONLY} | read_only != OFF or innodb_read_only = ON
@@ -173,23 +181,23 @@ danger isolation | transaction_isolation/tx_isolation != READ-COMMITTED | a prox
 danger flush | innodb_flush_log_at_trx_commit = 0 2 | a power failure, and if the value is 0 a crash
     of the server, loses the acknowledged writes of a second or more (on Galera: if it affects all
     nodes) | set [mysqld] {{variable}} = 1
-danger doublewrite | innodb_doublewrite = OFF | a power failure can destroy pages, unless the file
-    system writes them atomically | set [mysqld] {{variable}} = ON
+danger redo-log | Innodb_redo_log_enabled = OFF | a crash of the server destroys the database
+    | ALTER INSTANCE ENABLE INNODB REDO_LOG
+danger doublewrite | innodb_doublewrite = OFF DETECT_ONLY | a power failure can destroy pages,
+    unless the file system writes them atomically | set [mysqld] {{variable}} = ON
 danger binary-log | sync_binlog != 1 and log_bin = ON | sync_binlog is {{sync_binlog}}, and the
     binary log is on | after a power failure (on Galera: of all nodes), the server or its replicas
     may lack acknowledged writes | set [mysqld] {{variable}} = 1
-danger replicas | Rpl_semi_sync_master_status != ON and rpl_semi_sync_master_enabled = ON
-    and read_only = OFF | semi-synchronous replication is enabled, but no replica confirms commits
-    | a replica that becomes the primary may lack acknowledged writes
-    | start a replica with [mysqld] rpl_semi_sync_slave_enabled = ON
-danger replicas | Rpl_semi_sync_master_clients < 1 and Rpl_semi_sync_master_status = ON
-    and rpl_semi_sync_master_enabled = ON and read_only = OFF | no replica is connected that
-    confirms commits | a COMMIT waits for rpl_semi_sync_master_timeout, and requests fail with 503
-    if write_timeout is shorter | start a replica with [mysqld] rpl_semi_sync_slave_enabled = ON
-danger replicas | Slaves_connected > 0 and rpl_semi_sync_master_enabled != ON
-    | asynchronous replicas are connected ({{value}}) | a replica that becomes the primary may lack
-    acknowledged writes | set [mysqld] rpl_semi_sync_master_enabled = ON, and on replicas
-    rpl_semi_sync_slave_enabled = ON
+danger replicas | {_STATUS} != ON and {_IS_PRIMARY} | semi-synchronous replication is
+    enabled, but no replica confirms commits | a replica that becomes the primary may lack
+    acknowledged writes | start a replica with {_CONFIRM}
+danger replicas | {_CLIENTS} < 1 and {_STATUS} = ON and {_IS_PRIMARY}
+    | no replica is connected that confirms commits | a COMMIT waits for the timeout of
+    semi-synchronous replication, and requests fail with 503 if write_timeout is shorter
+    | start a replica with {_CONFIRM}
+danger replicas | {_ENABLED} != ON and Slaves_connected/dump_threads > 0
+    | asynchronous replicas are connected | a replica that becomes the primary may lack acknowledged
+    writes | set [mysqld] {{variable}} = ON, and on replicas {_CONFIRM}
 danger stale-reads | servers > 1 and wsrep_sync_wait = {_EVEN} and wsrep_on = ON
     and wsrep_cluster_size > 1 | the service uses {{servers}} nodes of a cluster, and
     wsrep_sync_wait is {{wsrep_sync_wait}} | reads may miss acknowledged writes of other nodes
@@ -200,13 +208,12 @@ note lag | lag_error != '' | the lag of the replica of [placement_database] slav
     be read, because {{lag_error}} | reads may be outdated, and writes that are based on them fail
     with 409 | on the replica, grant REPLICA MONITOR, or on MySQL REPLICATION CLIENT
 note stale-reads | lag = 0 | {_STALE}
-note replicas | rpl_semi_sync_master_timeout < {_A_DAY} and rpl_semi_sync_master_enabled = ON
-    and read_only = OFF | {{variable}} is {{value}} ms | if no replica confirms a COMMIT within this
-    time, the server continues alone, and a replica that becomes the primary may lack acknowledged
-    writes | set [mysqld] {{variable}} = 4000000000, unless writes without a replica are acceptable
-note replicas | rpl_semi_sync_master_wait_point = AFTER_COMMIT and rpl_semi_sync_master_enabled = ON
-    and read_only = OFF | clients can read a write that no replica has confirmed, and that a
-    failover loses | set [mysqld] {{variable}} = AFTER_SYNC
+note replicas | {_TIMEOUT} < {_A_DAY} and {_IS_PRIMARY} | {{variable}} is {{value}} ms
+    | if no replica confirms a COMMIT within this time, the server continues alone, and a replica
+    that becomes the primary may lack acknowledged writes | set [mysqld] {{variable}} = 4000000000,
+    unless writes without a replica are acceptable
+note replicas | {_WAIT_POINT} = AFTER_COMMIT and {_IS_PRIMARY} | clients can read a write that no
+    replica has confirmed, and that a failover loses | set [mysqld] {{variable}} = AFTER_SYNC
 note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and wsrep_on = ON
     and wsrep_cluster_size > 1 | wsrep_sync_wait is {{wsrep_sync_wait}} on a cluster | after a
     switch to another node, and if other processes use other nodes, reads may miss acknowledged
@@ -229,11 +236,18 @@ note characters | charsets != '' | columns cannot store all characters: {{charse
     names with other characters fail with 400 | convert the tables to utf8mb4, with the service
     stopped
 """,
-    variables=("SHOW VARIABLES", "SHOW GLOBAL STATUS"),
+    variables=(
+        # MySQL has the variable only with the plugin, and no number of replicas.
+        "SELECT 'rpl_semi_sync_source_enabled', 'OFF'",
+        "SELECT 'dump_threads', CAST(COUNT(*) AS CHAR) FROM information_schema.processlist"
+        " WHERE LEFT(command, 11) = 'Binlog Dump'",
+        "SHOW VARIABLES",
+        "SHOW GLOBAL STATUS",
+    ),
     session=f"SHOW SESSION VARIABLES WHERE Variable_name IN ({', '.join(map(repr, _OF_SESSION))})",
     connection="pseudo_thread_id",
     server=("hostname", "port"),
-    replica=("SHOW REPLICA STATUS", "Seconds_Behind_Master"),
+    replica=("SHOW REPLICA STATUS", "Seconds_Behind_"),
 )
 
 POSTGRESQL = HazardTable(

@@ -101,9 +101,10 @@ def _replica_values(database: Database, sql: str, name: str) -> Values:
     except DatabaseUnusable as error:
         is_connected = error.reason == RIGHT.reason  # for this statement
         return {"lag_error": error.reason} if is_connected else {"replica": "failed"}
-    if name not in values:
-        return {}
-    return {"replica": "failed"} if values[name] is None else {"lag": values[name]}
+    for column, lag in values.items():
+        if column.startswith(name):
+            return {"replica": "failed"} if lag is None else {"lag": lag}
+    return {}
 
 
 def _session_values(database: Database, table: HazardTable) -> dict[str, Any]:

