@@ -118,7 +118,8 @@ def building(engine: sa.Engine) -> Iterator[CloudBuilder]:
     builder = CloudBuilder()
     yield builder
     with engine.begin() as conn:
-        write(conn, Cloud("cloud", lambda: builder.providers, consumers=1))
+        consumers = int(any(each.claims for each in builder.providers))
+        write(conn, Cloud("cloud", lambda: builder.providers, consumers=consumers))
 
 
 def load(engine: sa.Engine, cloud: Cloud) -> None:

@@ -79,7 +79,6 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("mariadb", {}, [], []),
     ("mariadb", {"innodb_flush_log_at_trx_commit": "0"}, ["flush"], []),
     ("mariadb", {"innodb_flush_log_at_trx_commit": "2"}, ["flush"], []),
-    ("mariadb", {"innodb_flush_log_at_trx_commit": "3"}, [], []),
     ("mariadb", {"innodb_doublewrite": "OFF"}, ["doublewrite"], []),
     ("mariadb", {"log_bin": "ON"}, ["binary-log"], []),
     ("mariadb", {"log_bin": "ON", "sync_binlog": "1"}, [], []),
