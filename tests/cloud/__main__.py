@@ -53,7 +53,10 @@ def run_disturbance(nova: Nova, disturbance: Callable[[Nova], None]) -> Result:
 
     def boot() -> str:
         statuses, seconds = boot_during(nova, disturbance)
-        return f"{statuses.get('ERROR', 0)} of {sum(statuses.values())} ERROR, {seconds:.0f} s"
+        number = sum(statuses.values())
+        others = {"ERROR": 0, **{k: v for k, v in statuses.items() if k != "ACTIVE"}}
+        counts = " and ".join(f"{count} {status}" for status, count in others.items())
+        return f"{counts} of {number}, {seconds:.0f} s"
 
     result = _result(nova, name, boot)
     nova.delete(nova.servers())

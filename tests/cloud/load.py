@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -64,6 +65,7 @@ def boot_during(nova: Nova, disturbance: Callable[[Nova], None]) -> tuple[Mappin
         future = pool.submit(nova.boot_many, BOOTS)
         time.sleep(AFTER)
         disturbance(nova)
-        ids = future.result()
+        with contextlib.suppress(TimeoutError):  # nova has forgotten a server, which stays in BUILD
+            future.result()
     seconds = time.monotonic() - began
-    return Counter(each["status"] for each in nova.servers(ids).values()), seconds
+    return Counter(each["status"] for each in nova.servers().values()), seconds

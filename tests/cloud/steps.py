@@ -31,6 +31,32 @@ def small(function: Step) -> Step:
     return step(function)
 
 
+@step
+def zones(nova: Nova, size: int) -> None:
+    """Availability zones and an aggregate of a tenant, on a host without servers"""
+    host = nova.machine.computes[-1]
+    body = {"aggregate": {"name": "zone", "availability_zone": "zone"}}
+    aggregate = nova.compute.post("/os-aggregates", json=body).json()["aggregate"]
+    path = f"/os-aggregates/{aggregate['id']}/action"
+    nova.compute.post(path, json={"add_host": {"host": host}})
+    provider = providers(nova.placement)[host]
+    held = nova.placement.get(f"/resource_providers/{provider}/aggregates").json()["aggregates"]
+    assert held == [aggregate["uuid"]], held
+    inside = nova.boot_many(2, availability_zone="zone")
+    nova.expect(inside, "ACTIVE")
+    assert set(nova.hosts(inside)) == {host}
+    outside = nova.boot_many(2, availability_zone="nova")
+    assert host not in nova.hosts(outside)
+    metadata = {"filter_tenant_id": nova.compute.get_project_id()}
+    nova.compute.post(path, json={"set_metadata": {"metadata": metadata}})
+    assert set(nova.hosts(nova.boot_many(3))) == {host}
+    nova.delete(nova.servers())
+    nova.compute.post(path, json={"remove_host": {"host": host}})
+    nova.machine.manage("placement", "sync_aggregates")
+    held = nova.placement.get(f"/resource_providers/{provider}/aggregates").json()["aggregates"]
+    assert held == [], held
+
+
 @small
 def boot_at_once(nova: Nova, size: int) -> str:
     """Servers of eight clients at once"""
@@ -156,31 +182,6 @@ def server_groups(nova: Nova, size: int) -> None:
 
 
 @step
-def zones(nova: Nova, size: int) -> None:
-    """Availability zones and an aggregate of a tenant"""
-    host = nova.machine.computes[-1]
-    body = {"aggregate": {"name": "zone", "availability_zone": "zone"}}
-    aggregate = nova.compute.post("/os-aggregates", json=body).json()["aggregate"]
-    path = f"/os-aggregates/{aggregate['id']}/action"
-    nova.compute.post(path, json={"add_host": {"host": host}})
-    provider = providers(nova.placement)[host]
-    held = nova.placement.get(f"/resource_providers/{provider}/aggregates").json()["aggregates"]
-    assert held == [aggregate["uuid"]], held
-    inside = nova.boot_many(2, availability_zone="zone")
-    nova.expect(inside, "ACTIVE")
-    assert set(nova.hosts(inside)) == {host}
-    outside = nova.boot_many(2, availability_zone="nova")
-    assert host not in nova.hosts(outside)
-    metadata = {"filter_tenant_id": uuid.uuid4().hex}
-    nova.compute.post(path, json={"set_metadata": {"metadata": metadata}})
-    nova.expect(nova.boot_many(1, availability_zone="zone"), "ERROR")
-    nova.compute.post(path, json={"remove_host": {"host": host}})
-    nova.machine.manage("placement", "sync_aggregates")
-    held = nova.placement.get(f"/resource_providers/{provider}/aggregates").json()["aggregates"]
-    assert held == [], held
-
-
-@step
 def disabled_compute(nova: Nova, size: int) -> None:
     """A disabled compute gets no server"""
     host = nova.machine.computes[1]
@@ -210,7 +211,7 @@ def deleted_compute(nova: Nova, size: int) -> None:
 @step
 def heal_allocations(nova: Nova, size: int) -> None:
     """nova-manage placement heal_allocations"""
-    for server in list(nova.servers())[:3]:
+    for server in nova.on(nova.machine.computes[0])[:3]:
         nova.placement.delete(f"/allocations/{server}")
     nova.machine.manage("placement", "heal_allocations")
 
@@ -225,8 +226,10 @@ def audit(nova: Nova, size: int) -> None:
     }  # fmt: skip
     orphan = str(uuid.uuid4())
     nova.placement.put(f"/allocations/{orphan}", json=body)
-    output = nova.machine.manage("placement", "audit", "--verbose", "--delete")
-    assert orphan in output, output
+    try:
+        nova.machine.manage("placement", "audit", "--verbose", "--delete")
+    except RuntimeError as error:  # its exit code states that something was deleted
+        assert f"Deleted allocations for consumer UUID {orphan}" in str(error)  # noqa: PT017
 
 
 @step
