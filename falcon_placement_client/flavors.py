@@ -30,7 +30,6 @@ are ignored.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from falcon_placement_client import nova_properties, preferences
 from falcon_placement_client.errors import RequestError, bad_value
 from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
+from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
 
 Flavor = Mapping[str, str | int]
@@ -224,9 +224,9 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
             yield key.removeprefix(PREFIX), part.strip()
     elif key not in OWN_AMOUNTS and not _AMOUNT_KEY.match(key) and not _is_ignored(key):
         forms = {form.partition(":")[0]: form for form in _KEYS}
-        close = get_close_matches(key.partition(":")[0], forms, 1)
-        hint = f"did you mean {forms[close[0]]}?" if close else f"there are {', '.join(_KEYS)}"
-        raise RequestError(key, f"no such key of a flavor; {hint}")
+        proposals = (forms[name] for name in nearest(key.partition(":")[0], forms))
+        hint = did_you_mean(proposals) or f"; there are {', '.join(_KEYS)}"
+        raise RequestError(key, f"no such key of a flavor{hint}")
 
 
 def _is_own(key: str) -> bool:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Required, TypedDict
+from typing import Any, NamedTuple, Required, TypedDict
 
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.rest import V2, RestApi
@@ -125,16 +125,19 @@ def headroom_rows(
     aggregates = _aggregates_of_roots(api) if by_aggregate else []
     rows: list[HeadroomRow] = []
     for names in _chunks(list(requests), MAX_REQUESTS if not by_aggregate else 1):
-        found: dict[str, HeadroomResult] = {}
+        results: dict[str, HeadroomResult] = {}
         of_aggregates: dict[str, dict[str, AggregateHeadroom]] = {name: {} for name in names}
         for by in _chunks(aggregates, MAX_BY):
-            asked = {name: requests[name] for name in names}
-            body = {"requests": asked, "limit": MAX_LIMIT, "by": by}
-            found = api.post("/headroom", body, V2)["headroom"]
+            body: JsonHeadroomRequests = {
+                "requests": {name: requests[name] for name in names},
+                "limit": MAX_LIMIT,
+                "by": by,
+            }
+            results = measure(api, body)
             for name in names:
-                of_aggregates[name] |= found[name]["by"]
+                of_aggregates[name] |= results[name]["by"]
         for name in names:
-            rows.append(_row(name, None, found[name], found[name]["limited_by"]))
+            rows.append(_row(name, None, results[name], results[name]["limited_by"]))
             rows += [
                 _row(name, uuid, of_aggregates[name][uuid], ())
                 for uuid in sorted(of_aggregates[name])
@@ -150,26 +153,19 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 def _aggregates_of_roots(api: RestApi) -> list[str]:
     """Return the UUIDs of all aggregates of roots."""
-    found: set[str] = set()
+    aggregates: set[str] = set()
     for provider in api.pages("include=aggregates", V2):
         if provider["uuid"] == provider["root_provider_uuid"]:
-            found.update(provider["aggregates"])
-    return sorted(found)
+            aggregates.update(provider["aggregates"])
+    return sorted(aggregates)
 
 
 def _row(
     name: str, aggregate: str | None, result: AggregateHeadroom, limited_by: Sequence[LimitedHosts]
 ) -> HeadroomRow:
-    return HeadroomRow(
-        name,
-        aggregate,
-        result["fits"],
-        result["at_most"],
-        result["complete"],
-        result["hosts"],
-        result["largest"],
-        limited_by,
-    )
+    members: Mapping[str, Any] = result
+    shared = (members[field] for field in HeadroomRow._fields[2:-1])
+    return HeadroomRow._make((name, aggregate, *shared, limited_by))
 
 
 def _limit(limited: LimitedHosts) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import FIELDS, InventoryRecord
@@ -11,23 +11,23 @@ from falcon_placement_client.provider_data import ProviderData
 Providers = dict[str, ProviderData]  # providers by UUID, while a difference is being applied
 
 
-class TreeChange(Protocol):
+@dataclass(frozen=True, slots=True)
+class TreeChange:
     """A change in a tree. Its text describes the change."""
 
-    @property
-    def uuid(self) -> str:
-        """The UUID of the changed provider."""
+    # The changed provider.
+    uuid: str
+    name: str
 
     def revise(self, providers: Providers) -> None:
         """Apply the change.  Raises ProviderTreeError if the provider does not exist."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderAdded:
+class ProviderAdded(TreeChange):
     """The addition of an empty provider. An existing provider becomes empty."""
 
-    uuid: str
-    name: str
     # UUID of the parent, or None for a root.
     parent_uuid: str | None
     # Name of the parent, or None for a root.
@@ -38,15 +38,13 @@ class ProviderAdded:
         providers[self.uuid] = ProviderData(self.uuid, self.name, self.parent_uuid)
 
     def __str__(self) -> str:
-        return f"+ root {self.name}" if self.parent is None else f"+ child {_below(self)}"
+        return f"+ {_place(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderRemoved:
+class ProviderRemoved(TreeChange):
     """The removal of a provider."""
 
-    uuid: str
-    name: str
     # Name of the parent, or None for a root.
     parent: str | None
 
@@ -55,16 +53,14 @@ class ProviderRemoved:
         providers.pop(self.uuid, None)
 
     def __str__(self) -> str:
-        return f"- root {self.name}" if self.parent is None else f"- child {_below(self)}"
+        return f"- {_place(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderRenamed:
+class ProviderRenamed(TreeChange):
     """The renaming of a provider."""
 
-    uuid: str
     old_name: str
-    name: str
 
     def revise(self, providers: Providers) -> None:
         """Apply the change."""
@@ -75,11 +71,9 @@ class ProviderRenamed:
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderMoved:
+class ProviderMoved(TreeChange):
     """The move of a provider to another parent, or to the top."""
 
-    uuid: str
-    name: str
     # UUID of the new parent, or None for a root.
     parent_uuid: str | None
     # Name of the new parent, or None for a root.
@@ -90,15 +84,14 @@ class ProviderMoved:
         providers[self.uuid] = replace(_provider(providers, self), parent_uuid=self.parent_uuid)
 
     def __str__(self) -> str:
-        return f"{self.name} becomes a root" if self.parent is None else f"{_below(self)} now"
+        place = "becomes a root" if self.parent is None else f"below {self.parent} now"
+        return f"{self.name} {place}"
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryChanged:
+class InventoryChanged(TreeChange):
     """The addition, change or removal of the inventory record of a class."""
 
-    uuid: str
-    name: str
     resource_class: str
     # The previous record, or None if the record is new.
     old: InventoryRecord | None
@@ -122,11 +115,9 @@ class InventoryChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class NamesChanged:
+class NamesChanged(TreeChange):
     """A change of the traits or aggregates of a provider."""
 
-    uuid: str
-    name: str
     # `traits` or `aggregates`.
     part: str
     added: frozenset[str]
@@ -202,7 +193,7 @@ def _by_uuid(providers: Iterable[ProviderData]) -> Providers:
 
 def _moves(old: ProviderData, new: ProviderData, parent: str | None) -> Iterator[TreeChange]:
     if new.name != old.name:
-        yield ProviderRenamed(new.uuid, old.name, new.name)
+        yield ProviderRenamed(new.uuid, new.name, old.name)
     if new.parent_uuid != old.parent_uuid:
         yield ProviderMoved(new.uuid, new.name, new.parent_uuid, parent)
 
@@ -228,8 +219,9 @@ def _parent_name(provider: ProviderData, providers: Mapping[str, ProviderData]) 
     return None if provider.parent_uuid is None else providers[provider.parent_uuid].name
 
 
-def _below(change: Any) -> str:
-    return f"{change.name} below {change.parent}"
+def _place(change: Any) -> str:
+    is_root = change.parent is None
+    return f"root {change.name}" if is_root else f"child {change.name} below {change.parent}"
 
 
 def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:

@@ -99,7 +99,11 @@ def diff_tree(api: RestApi, document: Any, *, prune: bool = False) -> list[Chang
     """
     entries, options = _read(document)
     current = TreeSnapshot(tree_reader.read_tree(api, _root(entries)))
-    target = _target(current, entries, prune=prune or bool(options.get("prune")))
+    providers = {each.uuid: each for each in current}
+    if prune or options.get("prune"):
+        providers.clear()
+    providers |= {each.uuid: each for each in (_provider(current, entry) for entry in entries)}
+    target = TreeSnapshot(providers.values())
     names = {each.uuid: each.name for each in [*current, *target]}
     return [ChangeRow(names[each.uuid], each.uuid, str(each)) for each in target - current]
 
@@ -184,14 +188,6 @@ def _root(entries: Sequence[Entry]) -> str:
     if len(roots) != 1:
         raise ProviderTreeError(f"expected one provider without {_PARENT}, found {len(roots)}")
     return check_uuid("the root", roots[0]["uuid"])
-
-
-def _target(current: TreeSnapshot, entries: Sequence[Entry], *, prune: bool) -> TreeSnapshot:
-    """Return the tree after applying a document. Raises the same errors as `diff_tree`."""
-    listed = [_provider(current, entry) for entry in entries]
-    uuids = {provider.uuid for provider in listed}
-    others = [] if prune else [provider for provider in current if provider.uuid not in uuids]
-    return TreeSnapshot([*listed, *others])
 
 
 def _provider(current: TreeSnapshot, entry: Entry) -> ProviderData:

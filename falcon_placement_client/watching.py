@@ -83,8 +83,8 @@ class Watch:
     def _list(self, known: set[str]) -> Iterator[WatchedTree]:
         """Yield all trees, and the known trees that do not exist. Update the set."""
         # Request the cursor first, so that changes during the list are reported after it.
-        cursor = self._patiently(lambda: self._api.get("/changes", V2)["cursor"])
-        listed = self._patiently(lambda: _roots(self._api))
+        cursor = _patiently(lambda: self._api.get("/changes", V2)["cursor"], self._interval)
+        listed = _patiently(lambda: _roots(self._api), self._interval)
         gone = known - listed
         known.clear()
         known |= listed
@@ -105,7 +105,7 @@ class Watch:
         while True:
             poll = partial(self._api.get, f"/changes?since={quote(str(self.cursor))}", V2)
             try:
-                response: Any = self._patiently(poll)
+                response: Any = _patiently(poll, self._interval)
             except RefusedError as refusal:
                 if refusal.status != _EXPIRED:
                     raise
@@ -125,13 +125,12 @@ class Watch:
             if response["complete"]:
                 polls += 1
                 if polls == CONFIRMING_POLL:
-                    for uuid in sorted(known - self._patiently(lambda: _roots(self._api))):
+                    for uuid in sorted(
+                        known - _patiently(lambda: _roots(self._api), self._interval)
+                    ):
                         known.discard(uuid)
                         yield WatchedTree(uuid, WatchEvent.GONE)
                 time.sleep(self._interval)
-
-    def _patiently(self, request: Callable[[], Result]) -> Result:
-        return _patiently(request, self._interval)
 
 
 class WatchMethods:

@@ -314,9 +314,7 @@ def _host(entry: Mapping[str, Any], meaning: str, name_of: NameOf) -> str:
 
 def _amounts(entry: Mapping[str, Any]) -> str:
     """Return how the free capacity is computed, and the units of the inventory."""
-    text = ""
-    if "room" in entry:
-        text = f", room {entry['room']:,}"
+    text = f", room {entry['room']:,}" if "room" in entry else ""
     if "total" in entry:
         text += (
             f" = ({entry['total']:,} - {entry.get('reserved', 0):,} reserved)"

@@ -153,13 +153,16 @@ def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
 def _rows(
     provider: ProviderData, used: Mapping[tuple[str, str], int] | None
 ) -> tuple[CardRow, ...]:
-    rows: list[CardRow] = []
-    for name, record in sorted(provider.inventory.items()):
-        amount = None
-        if used is not None:
-            amount = used.get((provider.uuid, name), 0)
-        rows.append(CardRow(name, record.total, _notes(record), record.capacity, amount))
-    return tuple(rows)
+    return tuple(
+        CardRow(
+            name,
+            record.total,
+            _notes(record),
+            record.capacity,
+            None if used is None else used.get((provider.uuid, name), 0),
+        )
+        for name, record in sorted(provider.inventory.items())
+    )
 
 
 def _notes(record: InventoryRecord) -> str:

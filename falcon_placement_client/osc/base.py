@@ -18,6 +18,7 @@ from falcon_placement_client.commands.command import Cell, Command, Lister, Outp
 from falcon_placement_client.commands.over_rest import NEGATIVE, USAGE, Call, UsageError
 from falcon_placement_client.errors import ClientError, RefusedError, reason
 from falcon_placement_client.suggestions import suggest_options
+from falcon_placement_client.yamlfile.problems import UnusableFile
 
 NO_CANDIDATES = "placement.no_candidates"
 INSTALL = "pip install 'falcon-placement-client[openstack]'"
@@ -34,6 +35,16 @@ def command_of(described: type[Command]) -> type["_Command"]:
         "described": described(),
     }
     return type(described.__name__, (base,), members)
+
+
+def read_file(path: str) -> Any:
+    """Return the value in a YAML or JSON file.  Raises CommandError if it cannot be used."""
+    from falcon_placement_client.yamlfile.document import read  # noqa: PLC0415
+
+    try:
+        return read("/dev/stdin" if path == "-" else path).value
+    except UnusableFile as error:
+        raise exceptions.CommandError(str(error)) from None
 
 
 class _Command(command.Command):

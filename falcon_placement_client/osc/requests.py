@@ -1,9 +1,7 @@
 """Candidate requests as arguments of commands."""
 
 import argparse
-import json
 import re
-from pathlib import Path
 from typing import Any, cast
 
 from openstack.exceptions import SDKException
@@ -13,6 +11,7 @@ from falcon_placement_client import flavors
 from falcon_placement_client.commands.over_rest import Call
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.listing import find_provider
+from falcon_placement_client.osc.base import read_file
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.rest import RestApi
 from falcon_placement_client.terms import is_uuid
@@ -30,7 +29,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
         help="a query of GET /allocation_candidates, such as 'resources=VCPU:4'",
     )
     whole.add_argument(
-        "--request", metavar="FILE", help="JSON: a body of POST /allocation_candidates"
+        "--request", metavar="FILE", help="JSON or YAML: a body of POST /allocation_candidates"
     )
     group = parser.add_argument_group("conditions of the unsuffixed group")
     group.add_argument(
@@ -117,12 +116,7 @@ def _amount(text: str) -> tuple[str, int]:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    try:
-        request = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise exceptions.CommandError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise exceptions.CommandError(f"{path}: not valid JSON: {error}") from None
+    request = read_file(path)
     if not isinstance(request, dict):
         raise exceptions.CommandError(f"{path}: expected an object with the request")
     return request

@@ -3,16 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from osc_lib import exceptions
-
 from falcon_placement_client import trees
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.osc.base import command_of
+from falcon_placement_client.osc.base import command_of, read_file
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
-from falcon_placement_client.yamlfile.document import read
-from falcon_placement_client.yamlfile.problems import UnusableFile, on_one_line
+from falcon_placement_client.yamlfile.problems import on_one_line
 
 BAR = 20  # columns
 _FULL, _EMPTY = "█", "░"
@@ -85,7 +82,7 @@ class DiffTree(_FileCommand):
     example = "placement tree diff compute-1.yaml"
 
     def output(self, call: Call) -> Output:
-        document = _read(call.options.file)
+        document = read_file(call.options.file)
         rows = trees.diff_tree(call.api, document, prune=call.options.prune)
         return Output(ChangeRow._fields, rows, NEGATIVE if rows else 0)
 
@@ -120,21 +117,13 @@ class ApplyTree(_FileCommand):
     def output(self, call: Call) -> Output:
         rows = trees.apply_tree(
             call.api,
-            _read(call.options.file),
+            read_file(call.options.file),
             prune=call.options.prune,
             create_names=call.options.create_names,
             check_generations=not call.options.ignore_generations,
             dry_run=call.options.dry_run,
         )
         return Output(AppliedRow._fields, rows)
-
-
-def _read(path: str) -> Any:
-    """Return the value in a YAML or JSON file.  Raises CommandError if it cannot be used."""
-    try:
-        return read("/dev/stdin" if path == "-" else path).value
-    except UnusableFile as error:
-        raise exceptions.CommandError(str(error)) from None
 
 
 def picture(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterator[str]:

@@ -14,6 +14,7 @@ from falcon_placement_client.yamlfile.schema import (
     RESOURCE_CLASS,
     TRAITS,
     UUID,
+    closed,
     inventories,
     names,
     schema_problems,
@@ -115,58 +116,39 @@ class Transformation:
 # Maximum number of children of a provider.
 MAX_CHILDREN = 1_000
 
-_CHILD = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["child"],
-    "properties": {
-        "child": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
-        "count": whole(1, MAX_CHILDREN),
-        "traits": TRAITS,
-        "inventories": inventories({"exclusiveMinimum": 0}),
+_CHILD = closed(
+    ["child"],
+    child=names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
+    count=whole(1, MAX_CHILDREN),
+    traits=TRAITS,
+    inventories=inventories({"exclusiveMinimum": 0}),
+)
+_FILTER = closed(
+    [],
+    name=names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
+    root={"type": "boolean"},
+    traits=TRAITS,
+    without_traits=TRAITS,
+    aggregates={"type": "array", "items": UUID},
+    resources={"type": "array", "items": RESOURCE_CLASS},
+)
+_STEP = closed(
+    ["providers"],
+    providers=_FILTER,
+    move={"type": "array", "minItems": 1, "items": RESOURCE_CLASS},
+    to={"type": "array", "minItems": 1, "items": _CHILD},
+    split={"type": "boolean"},
+    rename={
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": RESOURCE_CLASS,
+        "additionalProperties": RESOURCE_CLASS,
     },
-}
-_FILTER = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "name": names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
-        "root": {"type": "boolean"},
-        "traits": TRAITS,
-        "without_traits": TRAITS,
-        "aggregates": {"type": "array", "items": UUID},
-        "resources": {"type": "array", "items": RESOURCE_CLASS},
-    },
-}
+    give={**TRAITS, "minItems": 1},
+)
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["steps"],
-    "properties": {
-        "steps": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["providers"],
-                "properties": {
-                    "providers": _FILTER,
-                    "move": {"type": "array", "minItems": 1, "items": RESOURCE_CLASS},
-                    "to": {"type": "array", "minItems": 1, "items": _CHILD},
-                    "split": {"type": "boolean"},
-                    "rename": {
-                        "type": "object",
-                        "minProperties": 1,
-                        "propertyNames": RESOURCE_CLASS,
-                        "additionalProperties": RESOURCE_CLASS,
-                    },
-                    "give": {**TRAITS, "minItems": 1},
-                },
-            },
-        }
-    },
+    **closed(["steps"], steps={"type": "array", "minItems": 1, "items": _STEP}),
 }
 
 _VERBS = ("move", "rename", "give")

@@ -18,6 +18,16 @@ def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
     return {"type": "integer", "minimum": minimum, "maximum": maximum}
 
 
+def closed(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+    """Return a schema of mappings that have no other keys than `properties`."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+    }
+
+
 def names(title: str, pattern: str, max_length: int) -> dict[str, Any]:
     """Return a schema of names. Messages about an invalid name state that it is not a `title`."""
     return {
@@ -47,12 +57,7 @@ def inventories(least_ratio: Mapping[str, float], required: Sequence[str] = ()) 
     """
     ratio = {"type": "number", **least_ratio, "maximum": MAX_RATIO}
     amounts = {name: whole(0 if name == "reserved" else 1) for name in FIELDS}
-    record = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": {**amounts, "allocation_ratio": ratio},
-    }
+    record = closed(required, **{**amounts, "allocation_ratio": ratio})
     # This is "if" instead of "anyOf", so that messages refer to the form in the file.
     forms = {"if": {"type": "object"}, "then": record, "else": whole(1)}
     return {"type": "object", "propertyNames": RESOURCE_CLASS, "additionalProperties": forms}

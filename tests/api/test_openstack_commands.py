@@ -450,7 +450,7 @@ def test_a_version_that_is_too_old_is_refused(openstack: Openstack, endpoint: st
     ("arguments", "code", "complaint"),
     [
         ("candidate list --requird X", 2, "arguments: --requird X; did you mean --required?"),
-        (f"candidate list --request {__file__}", 1, "not valid JSON: "),
+        (f"candidate list --request {__file__}", 1, "not valid YAML: "),
         ("consumer list --user x", 2, "consumer list: --user and --spread-group need --project"),
         ("tree show x --os-endpoint http://127.0.0.1:1", 1, "check the URL, and that the service"),
     ],
