@@ -22,7 +22,7 @@ PACKAGES = {
     "placement/foresight": 3673,
     "placement/objects": 3828,
     "placement/operate": 813,
-    "falcon_placement_client": 8741,
+    "falcon_placement_client": 8658,
     "tests": 49663,
     "tests/cloud": 884,
 }
