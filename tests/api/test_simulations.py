@@ -226,9 +226,13 @@ def test_an_allocation_without_an_inventory_takes_up_no_capacity(service: Servic
     assert [each["consumer"] for each in answer["unplaceable"]] == [consumer]
 
 
-def test_a_host_that_was_full_serves_the_consumer_that_releases_it(service: Service) -> None:
+# Two groups need more together than the host has free, although each of them fits.
+@pytest.mark.parametrize(("held_units", "suffixes"), [(8, [""]), (2, ["_A", "_B"])])
+def test_a_host_that_was_full_serves_the_consumer_that_releases_it(
+    service: Service, held_units: int, suffixes: list[str]
+) -> None:
     first, second = (f"c0000000-0000-4000-8000-{number:012d}" for number in (1, 2))
-    held = {first: {1: 5}, second: {1: 1, 2: 8}}
+    held = {first: {1: 5}, second: {1: 1, 2: held_units}}
     bodies = {
         consumer: {
             "allocations": {
@@ -239,7 +243,8 @@ def test_a_host_that_was_full_serves_the_consumer_that_releases_it(service: Serv
         for consumer, parts in held.items()
     }
     service.expect(204, "POST", "/allocations", bodies, "2.0")
-    request = {"groups": {"": {"resources": {"VCPU": 8}, "in_tree": provider_uuid(2)}}}
+    group = {"resources": {"VCPU": 8 // len(suffixes)}, "in_tree": provider_uuid(2)}
+    request = {"groups": dict.fromkeys(suffixes, group), "group_policy": "none"}
     answer = simulated(service, drain(1), requests={first: request, second: request})
     assert [each["consumer"] for each in answer["unplaceable"]] == [first]
     assert [each["consumer"] for each in answer["moves"]] == [second]

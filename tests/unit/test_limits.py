@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3828,
     "placement/operate": 813,
     "falcon_placement_client": 8658,
-    "tests": 49663,
+    "tests": 49667,
     "tests/cloud": 884,
 }
 
