@@ -53,6 +53,7 @@ def zones(nova: Nova, size: int) -> None:
     nova.delete(nova.servers())
     nova.compute.post(path, json={"remove_host": {"host": host}})
     nova.machine.manage("placement", "sync_aggregates")
+    nova.compute.delete(f"/os-aggregates/{aggregate['id']}")
     held = nova.placement.get(f"/resource_providers/{provider}/aggregates").json()["aggregates"]
     assert held == [], held
 

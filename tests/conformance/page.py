@@ -38,8 +38,13 @@ A cloud
 ``make cloud`` runs an OpenStack 2026.2 with four nova-compute, whose driver is nova's fake
 driver. The following table contains the steps with this service, and with openstack-placement.
 A step is *ok* if the allocations in placement equal the instances and migrations in nova's
-database, no provider exceeds its capacity, and nova reports no unexpected state. After the
-boots under load, all servers are deleted, and no allocation may remain.
+database, no provider exceeds its capacity, and nova reports no unexpected state. Otherwise, each
+consumer or provider that differs is a deviation, also in the following steps, until the servers
+are deleted. After the boots under load, all servers are deleted, and no allocation may remain.
+
+Both services ran at the same time, on two cores with other load. When the database is stopped,
+nova gives up a server if placement responds with 503. If the deletion of its allocations also
+receives 503, nova leaves the server in BUILD, with the allocations, until it is deleted.
 
 """
 

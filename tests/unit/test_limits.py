@@ -23,8 +23,8 @@ PACKAGES = {
     "placement/objects": 3828,
     "placement/operate": 813,
     "falcon_placement_client": 8658,
-    "tests": 49667,
-    "tests/cloud": 884,
+    "tests": 49674,
+    "tests/cloud": 885,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
