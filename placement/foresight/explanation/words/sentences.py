@@ -7,6 +7,7 @@ from operator import attrgetter
 from placement.candidates.plan import SearchPlan
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER, RejectionCause
 from placement.foresight.explanation.rejected_hosts import CauseHosts
@@ -24,7 +25,7 @@ from placement.foresight.explanation.words.phrases import (
 )
 
 # Maximum number of relaxations in the text.
-MAX_RELAXATIONS = 3
+MAX_RELAXATIONS = 4
 
 # Maximum number of causes in the text.
 MAX_CLAUSES = 5
@@ -177,10 +178,15 @@ def relaxations(relaxed: Sequence[Relaxed], *, several: bool) -> Sequence[str]:
 
 
 def _kind(relaxed: Relaxed) -> object:
-    """Return the kind of a relaxation: an amount, a tree, an aggregate, a rule or another term."""
+    """Return the kind of a relaxation.
+
+    The kinds are smaller amounts, larger amounts, trees, aggregates, rules and other terms.
+    """
     kind = kind_of(relaxed.term)
-    if relaxed.to is not None or kind is None:
-        return relaxed.to is not None
+    if relaxed.to is not None:
+        return Amount, relaxed.to > (relaxed.term.amount or 0)
+    if kind is None:
+        return None
     return next((each for each in (PlaceTerm, MemberOf, Untainted) if issubclass(kind, each)), Term)
 
 
