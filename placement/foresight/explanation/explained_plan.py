@@ -1,6 +1,6 @@
 """A request that is prepared for the explanation of hosts, and its changes that may help."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -48,6 +48,8 @@ class RequestChange(NamedTuple):
     slots: Mapping[int, int] = {}
     # The bit of the term in the masks of roots, or 0 if the term does not apply to the root.
     root: int = 0
+    # Whether only the text states the change, because it is not a single condition.
+    in_text: bool = False
 
 
 class ExplainedPlan(JoinedPlan):
@@ -108,8 +110,11 @@ class ExplainedPlan(JoinedPlan):
         of_rules: list[RequestChange] = []
         for kind in self.kinds:
             rules = kind.stated(request)
-            changes = [RequestChange(rule, partial(kind.without, request, rule)) for rule in rules]
-            of_rules += [change for change in changes if _relates_all(change.request())]
+            of_rules += [
+                RequestChange(rule, partial(kind.without, request, rule)) for rule in rules
+            ]
+        of_rules = [*_without_negations(request), *of_rules, *_without_isolation(request)]
+        of_rules = [change for change in of_rules if _relates_all(change.request())]
         # Changes that serve the same number of hosts are sorted with taints, which come first
         # among the terms of the root, last.
         taints = [each for each in of_root if each.term.code is Refusal.TAINTED]
@@ -161,6 +166,27 @@ def _relates_all(request: CandidateRequest) -> bool:
     """Return whether a rule names each group without resources, as the API requires."""
     named = set[str]().union(*[rule.inside | rule.outside for rule in request.subtree_rules])
     return all(group.resources or group.suffix in named for group in request.groups)
+
+
+def _without_isolation(request: CandidateRequest) -> Iterator[RequestChange]:
+    """Yield the request without the whole list of isolated groups, if they are several."""
+    if len(request.isolate) > 1 and not request.isolate_all:
+        suffixes = ",".join(sorted(request.isolate))
+        term = StatedTerm(Refusal.ISOLATE, "isolate", None, suffixes)
+        yield RequestChange(term, partial(replace, request, isolate=frozenset()), in_text=True)
+
+
+def _without_negations(request: CandidateRequest) -> Iterator[RequestChange]:
+    """Yield the request without each group that a rule about subtrees negates."""
+    rules = request.subtree_rules
+    for number, rule in enumerate(rules):
+        for suffix in sorted(rule.outside):
+            other = rule._replace(outside=rule.outside - {suffix})
+            changed = (*rules[:number], other, *rules[number + 1 :])
+            term = StatedTerm(Refusal.SAME_SUBTREE, f"!{suffix} of same_subtree", None, rule)
+            yield RequestChange(
+                term, partial(replace, request, subtree_rules=changed), in_text=True
+            )
 
 
 def _with_group(request: CandidateRequest, group: RequestGroup) -> CandidateRequest:

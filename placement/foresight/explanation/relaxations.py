@@ -299,11 +299,19 @@ class Relaxations:
 
     # -- results ---------------------------------------------------------------------------------
 
-    def relaxed(self, served: int) -> list[Relaxed]:
-        """Return the changes that the API reports, given the number of hosts that serve."""
-        hosts = sorted((+self._hosts).items(), key=lambda item: (-item[1], item[0]))
-        terms = [Relaxed(self._plan.changes[index].term, served + each) for index, each in hosts]
-        return [*terms, *self._relaxed_amounts(is_larger=False)]
+    def relaxed(self, served: int, *, in_text: bool = False) -> list[Relaxed]:
+        """Return the changes that the API reports or, with `in_text`, those of the text.
+
+        Args:
+            served: The number of hosts that serve the request.
+            in_text: Whether to add the larger amounts, and changes of several conditions.
+        """
+        terms, larger = [], self._relaxed_amounts(is_larger=True) if in_text else []
+        for index, hosts in sorted((+self._hosts).items(), key=lambda item: (-item[1], item[0])):
+            change = self._plan.changes[index]
+            if in_text or not change.in_text:
+                terms.append(Relaxed(change.term, served + hosts))
+        return [*larger, *terms, *self._relaxed_amounts(is_larger=False)]
 
     def _relaxed_amounts(self, *, is_larger: bool) -> list[Relaxed]:
         """Return the nearest amounts, most hosts first. Return nothing if any host is served."""
@@ -318,9 +326,8 @@ class Relaxations:
 
     def sentences(self, served: int) -> Iterable[str]:
         """Return sentences about the changes that help most hosts."""
-        larger = self._relaxed_amounts(is_larger=True)
         several = len(self._plan.groups) > 1
-        yield from sentences.relaxations([*larger, *self.relaxed(served)], several=several)
+        yield from sentences.relaxations(self.relaxed(served, in_text=True), several=several)
         if not self._served and not self.undecided:
             for split, hosts in self._splits.most_common(1):
                 yield sentences.split(split, hosts)

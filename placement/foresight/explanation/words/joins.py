@@ -109,7 +109,7 @@ def _subtree(rule: SubtreeRule) -> str:
     """Return what is missing, with the condition on the provider above the others."""
     inside, outside = sorted(rule.inside), sorted(rule.outside)
     top = " together, with one of them at its top" * (len(inside) > 1)
-    leaves = f" and leaves {each_of(outside)} outside" * bool(outside)
+    leaves = f"{',' * bool(top)} and leaves {each_of(outside)} outside" * bool(outside)
     return f"no subtree that serves {each_of(inside)}{top}{leaves} ({_stated(rule)})"
 
 
