@@ -13,6 +13,7 @@ from placement.foresight.explanation.words.phrases import (
     MAX_TERMS,
     amount_of,
     each_of,
+    group_named,
     joined,
     listed,
     noun_of,
@@ -55,8 +56,11 @@ def _missing_room(facts: Facts) -> str:
             for each, most in asked.items()
         ]
         return f"too little room for {each_of(sums)}"
-    slots = {slot for name, _units in cause.amounts for slot in plan.amounts_of(name)}
-    groups = "both groups" if len(slots) == 2 else f"all {len(slots)} groups"
+    slots = {slot for name, _units in amounts for slot in plan.amounts_of(name)}
+    suffixes = sorted({plan.slots[slot].group.suffix for slot in slots})
+    groups = "both groups" if len(suffixes) == 2 else f"all {len(suffixes)} groups"
+    if len(suffixes) < len(plan.request.groups):
+        groups = each_of([group_named(suffix) for suffix in suffixes])
     limit = "at most " * (facts.hosts != 1)
     sums = []
     for amount, most in asked.items():
@@ -64,7 +68,8 @@ def _missing_room(facts: Facts) -> str:
         where = "on suitable providers"
         if not facts.is_short(amount):
             is_limited = most.max_unit < amount.units
-            where = f"with max_unit {most.max_unit}" if is_limited else "on several providers"
+            divided = "on several providers, and no division among them fits"
+            where = f"with max_unit {most.max_unit}" if is_limited else divided
         sums.append(f"{amount_of(amount)} asked, {limit}{most.value} free {where}")
     return f"room for each group, but not for {groups} together ({each_of(sums)})"
 

@@ -101,9 +101,14 @@ def noun_of(term: StatedTerm) -> str:
 
 def group_of(term: StatedTerm) -> str:
     """Return the group of a term in words."""
-    if term.suffix and " " in term.suffix:
-        return f"the {term.suffix}"  # a group that follows from allocations
-    return f"group {term.suffix}" if term.suffix else "the unsuffixed group"
+    return group_named(term.suffix or "")
+
+
+def group_named(suffix: str) -> str:
+    """Return the group with a suffix in words."""
+    if " " in suffix:
+        return f"the {suffix}"  # a group that follows from allocations
+    return f"group {suffix}" if suffix else "the unsuffixed group"
 
 
 def for_group(terms: Iterable[StatedTerm], several: bool) -> str:

@@ -99,7 +99,8 @@ class Words:
             left[code] += cause_hosts.hosts
         clauses = []
         causes = sorted(stated, key=lambda each: -each[1].hosts)
-        shown = causes[:MAX_CLAUSES]
+        # A single further cause is stated as well.
+        shown = causes[: MAX_CLAUSES + (len(causes) == MAX_CLAUSES + 1)]
         nearest = next((each for each in causes if _is_near(each[0])), None)
         if nearest is not None and nearest not in shown:
             shown[-1] = nearest

@@ -4,8 +4,16 @@ import re
 from itertools import product
 from pathlib import Path
 
+import pytest
+
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.trace import Refusal
 from placement.foresight.explanation import CODES
+from placement.foresight.explanation.causes import RejectionCause
+from placement.foresight.explanation.rejected_hosts import CauseHosts
 from placement.foresight.explanation.words.codes import SENTENCES
+from placement.foresight.explanation.words.sentences import Words
 
 ROOT = Path(__file__).parents[5]
 
@@ -26,3 +34,13 @@ def test_meanings_are_defined_in_one_place() -> None:
         defined_in = {path.name for path, text in texts.items() if f'"{code.meaning}"' in text}
         assert defined_in <= {"trace.py"}, code
     assert len(texts) > 300
+
+
+@pytest.mark.parametrize(("causes", "clauses", "more"), [(5, 5, 0), (6, 6, 0), (7, 6, 2)])
+def test_a_single_further_cause_is_stated(causes: int, clauses: int, more: int) -> None:
+    plan = SearchPlan(CandidateRequest((RequestGroup("", (("VCPU", 1),)),)))
+    hosts = [CauseHosts((RejectionCause(providers=each),), 1) for each in range(causes)]
+    stated = Words(plan, {}).clauses([(Refusal.BUDGET, each) for each in hosts])
+    assert len(stated) == clauses
+    assert sum("more because" in each for each in stated) == bool(more)
+    assert not more or stated[-1].startswith(f"{more} more because")
