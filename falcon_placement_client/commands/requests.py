@@ -1,5 +1,6 @@
 """The commands `placement-manage explain` and `headroom`, which take a request or a flavor."""
 
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,17 @@ from falcon_placement_client.commands.over_rest import (
     seconds,
     table_text,
 )
+from falcon_placement_client.errors import RefusedError
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query
 
 WATCH_SECONDS = 60.0
+# Path of a member of a JSON request, at the beginning of an error.
+_MEMBER = re.compile(
+    r"(?:groups(?:\[\"\"\]|\.(?P<suffix>[\w-]+))|(?P<root>root))\.(?P<member>\w+)(?:\.\w+|\[\d+\])*"
+    r"(?=: )"
+)
 
 
 class Explain(Command):
@@ -50,7 +57,11 @@ class Explain(Command):
         else:
             _name, request = _request_of(options.flavor)
         detail = "providers" if options.providers else "summary"
-        served = explanation.print_explanation(call, request, detail, as_json=options.json)
+        try:
+            served = explanation.print_explanation(call, request, detail, as_json=options.json)
+        except RefusedError as refusal:
+            refusal.detail = _MEMBER.sub(_parameter, refusal.detail)
+            raise
         return 0 if served else NEGATIVE
 
 
@@ -129,6 +140,12 @@ def _add_flavor(parser: Any, meaning: str) -> None:
         metavar="FILE|KEY=VALUE",
         help=f"{meaning}: a file with a key=value on each line, or such pairs",
     )
+
+
+def _parameter(path: re.Match[str]) -> str:
+    """Return the parameter of a query that states a member of a JSON request."""
+    member = {"forbidden": "required", "not_member_of": "member_of"}.get(path["member"])
+    return f"{'root_' if path['root'] else ''}{member or path['member']}{path['suffix'] or ''}"
 
 
 def _request_of(settings: Sequence[str]) -> tuple[str, JsonRequest]:

@@ -6,6 +6,7 @@ from typing import Any
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader.cloud import Cloud, LoadError
 from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 
@@ -58,8 +59,7 @@ def missing_names(
     missing = {name: place for name, place in first_places.items() if name not in existing}
     for name, place in missing.items():
         if not name.startswith(CUSTOM_PREFIX):
-            raise LoadError(
-                f"{place}: the server knows no {kind} {name}; "
-                f"custom names begin with {CUSTOM_PREFIX}"
-            )
+            hint = did_you_mean(nearest(name, existing))
+            hint = hint or f"; custom names begin with {CUSTOM_PREFIX}"
+            raise LoadError(f"{place}: the server knows no {kind} {name}{hint}")
     return missing

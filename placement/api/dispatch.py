@@ -102,7 +102,7 @@ class Endpoint:
         self._authorize(req, route)
         _check_path(path)
         service = self._service
-        if route.has_dry_runs and dry_run.parse(req.query_string, version):
+        if route.has_dry_runs and dry_run.parse(req.query_string, version, route.body_schema):
             service = replace(service, database=service.database.rehearsal())
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
         url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)

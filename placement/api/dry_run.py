@@ -10,6 +10,9 @@ from placement.api.parameters import Parameter, bad, last_values, pairs, split
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
+    from placement.api.history import Versioned
+    from placement.api.json_body import Schema
+
 NAME = "dry_run"
 HEADER = "Placement-Dry-Run"
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -34,8 +37,15 @@ def exists_at(version: Microversion) -> bool:
     return version >= v(PARAMETERS[NAME].since)
 
 
-def parse(query_string: str, version: Microversion) -> bool:
+def parse(
+    query_string: str, version: Microversion, body_schema: "Versioned[Schema] | None" = None
+) -> bool:
     """Return whether the request is a dry run. A write has no other parameters.
+
+    Args:
+        query_string: the text after `?`.
+        version: version of the request.
+        body_schema: schema of the body, if the operation has one.
 
     Raises:
         BadQuery: the value is malformed, or a parameter is unknown or repeated. At versions without
@@ -53,6 +63,10 @@ def parse(query_string: str, version: Microversion) -> bool:
     for key, value in query:
         if key != NAME:
             text = f"no such parameter: the body states the request, and a query only {NAME}"
+            if body_schema is not None:
+                schema = body_schema.at(version).schema
+                if any(key in form.get("properties", ()) for form in schema.get("oneOf", [schema])):
+                    text += f"; write it as the member {key} of the body"
             raise bad(key, value, text)
     values = last_values(query, PARAMETERS, version)
     if len(query) > len(values):

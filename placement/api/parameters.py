@@ -12,6 +12,7 @@ from placement.api.history import HISTORY, Microversion, exists_from, v
 from placement.api.shapes import Fragment
 from placement.errors import BadQuery
 from placement.objects import identifiers
+from placement.runtime.suggestions import did_you_mean, nearest
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -166,13 +167,28 @@ def last_values(
 
 
 def unknown(
-    key: str, value: str, parameters: Mapping[str, Parameter], version: Microversion
+    key: str,
+    value: str,
+    parameters: Mapping[str, Parameter],
+    version: Microversion,
+    suffix: str = "",
 ) -> BadQuery:
-    """Return the error for a parameter that does not exist, or does not exist at this version."""
+    """Return the error for a parameter that does not exist, or does not exist at this version.
+
+    Args:
+        key: name of the parameter.
+        value: its value.
+        parameters: parameters of the operation, of all versions.
+        version: version of the request.
+        suffix: the part of the name that may be the suffix of a request group.
+    """
     if key in parameters and version < v(parameters[key].since):
         return bad(key, value, f"this parameter {exists_from(parameters[key].since)}")
     names = sorted(name for name, parameter in parameters.items() if version >= v(parameter.since))
-    return bad(key, value, f"no such parameter; there are {', '.join(names) or 'none'}")
+    suffixed = [name + suffix for name in names if parameters[name].suffixed]
+    hint = did_you_mean(nearest(key, [*names, *suffixed]))
+    hint = hint or f"; there are {', '.join(names) or 'none'}"
+    return bad(key, value, f"no such parameter{hint}")
 
 
 def include_parameter(entity: str, parts: type[Enum]) -> Parameter:

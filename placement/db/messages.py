@@ -30,4 +30,7 @@ def unreadable_files(url: URL) -> str:
 def one_line(error: Exception) -> str:
     """Return the message of a database error, without the statement, parameters and line breaks."""
     origin = getattr(error, "orig", None) or error
+    match origin.args:
+        case (int(code), str(text)):  # of a driver for MySQL
+            return " ".join(f"{text} (error {code})".split())
     return " ".join(str(origin).split())

@@ -200,7 +200,10 @@ class ProviderHasChildren(Conflict):
     code = CANNOT_DELETE_PARENT
 
     def __init__(self, uuid: str, consumers: Mapping[str, int]) -> None:
-        text = f"Resource provider {uuid} has child providers; delete them first"
+        text = (
+            f"Resource provider {uuid} has child providers; delete them first: GET "
+            f"/resource_providers?in_tree={uuid} (since 1.14) returns its tree"
+        )
         for child, number in islice(consumers.items(), 1):
             noun = "1 consumer" if number == 1 else f"{number} consumers"
             text += (
@@ -230,7 +233,10 @@ class TraitInUse(Conflict):
     """A DELETE of a trait that is used by providers."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Trait {name} is in use by resource providers; remove it from them first")
+        super().__init__(
+            f"Trait {name} is in use by resource providers; remove it from them first: GET "
+            f"/resource_providers?required={name} (since 1.18) returns them"
+        )
 
 
 class NoInventory(Conflict):

@@ -185,8 +185,10 @@ def hint(
         proposals += [names[close] for close in suggestions.nearest(_compared(unknown), names)]
     text = suggestions.did_you_mean(proposals)
     new = min(filter(is_custom_name, unknown_names), default=None)
+    paths = {"resource_class": "/resource_classes", "trait": "/traits"}
+    if not text and new is None:
+        return f"; GET {paths[kind]} returns the existing ones; new names begin with CUSTOM_"
     if new is not None:
-        paths = {"resource_class": "/resource_classes", "trait": "/traits"}
         text += f"{' Or' if text else ';'} create {new} with PUT {paths[kind]}/{new}{another_way}"
     return text
 

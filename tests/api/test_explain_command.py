@@ -125,6 +125,26 @@ def test_a_server_that_does_not_explain_is_one_line(
     assert answer == (1, "", f"placement: {complaint.replace('URL', url)}\n")
 
 
+@pytest.mark.parametrize(
+    ("member", "parameter"),
+    [
+        ('groups[""].required[0]', "required"),
+        ('groups[""].resources.VCPUS', "resources"),
+        ("groups._NIC.forbidden[1][0]", "required_NIC"),
+        ("groups.1.not_member_of[2]", "member_of1"),
+        ("root.required[0]", "root_required"),
+        ("tolerate", "tolerate"),
+    ],
+)
+def test_an_error_names_the_parameter_of_the_query(
+    explain: Any, member: str, parameter: str
+) -> None:
+    body = {"errors": [{"status": 400, "code": "c", "detail": f"{member}: No such name: X"}]}
+    with answering(400, json.dumps(body).encode()) as url:
+        answer = explain("resources=VCPU:1", "--url", url)
+    assert answer == (1, "", f"placement: {parameter}: No such name: X\n")
+
+
 @pytest.mark.parametrize(("served", "code"), [(1, 0), (0, 3)])
 def test_the_exit_code_says_whether_a_host_can_serve_it(
     explain: Any, served: int, code: int

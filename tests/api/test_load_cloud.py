@@ -393,20 +393,22 @@ def test_a_class_in_use_is_not_taken_away(load: Load, api: Api, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("key", "kind"),
-    [("traits: [HW_NO_SUCH]", "trait"), ("inventories: {HW_NO_SUCH: 1}", "resource class")],
+    ("key", "unknown"),
+    [
+        ("traits: [QQ_ZZZ]", "trait QQ_ZZZ; custom names begin with CUSTOM_"),
+        ("traits: [HW_CPU_X86_AVXX]", "trait HW_CPU_X86_AVXX; did you mean HW_CPU_X86_AVX?"),
+        ("inventories: {QQ_ZZZ: 1}", "resource class QQ_ZZZ; custom names begin with CUSTOM_"),
+        ("inventories: {VCPUS: 1}", "resource class VCPUS; did you mean VCPU?"),
+    ],
 )
 def test_a_name_unknown_to_the_server(
-    load: Load, api: Api, tmp_path: Path, key: str, kind: str
+    load: Load, api: Api, tmp_path: Path, key: str, unknown: str
 ) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text(f"providers:\n- name: first\n  traits: [CUSTOM_X]\n- name: host\n  {key}\n")
     assert load(path) == (
         1,
-        [
-            f"{path}:4: provider host: the server knows no {kind} HW_NO_SUCH; "
-            "custom names begin with CUSTOM_"
-        ],
+        [f"{path}:4: provider host: the server knows no {unknown}"],
     )
     assert api("GET", "/resource_providers")["resource_providers"] == []
     assert "CUSTOM_X" not in api("GET", "/traits")["traits"]

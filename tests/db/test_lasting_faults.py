@@ -205,7 +205,9 @@ def test_attempts_to_open_the_database_are_numbered_and_limited(
         database.connect_first(patience=patience)
     assert slept == [10] * (int(attempts) - 1)
     for number, line in enumerate(complaints(caplog), 1):
-        assert line.startswith(f"attempt {number} of {attempts} to open the database failed: (2003")
+        assert line.startswith(
+            f"attempt {number} of {attempts} to open the database failed: Can't connect"
+        )
 
 
 def test_a_command_gives_up_after_half_a_minute(

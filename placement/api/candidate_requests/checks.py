@@ -110,17 +110,26 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         path = request.error_path(keyword, "", min(unknown))
-        text = f"no request group has this suffix{_nearest(request, min(unknown))}"
+        noun = "this suffix" if len(unknown) == 1 else "one of these suffixes"
+        text = f"no request group has {noun}{_nearest(request, unknown, suffixes)}"
         if UNSUFFIXED in unknown:
             text = "only groups with a suffix can be named"
         raise bad(path, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
 
 
-def _nearest(request: CandidateRequest, unknown: str) -> str:
-    """Return a hint with the most similar suffix, or else with all. Clients often omit the `_`."""
+def _nearest(request: CandidateRequest, unknown: Collection[str], named: Collection[str]) -> str:
+    """Return a hint with a similar suffix for each unknown one, or else with all suffixes.
+
+    Clients often omit the `_`. A suffix that is named already is not suggested.
+    """
     suffixes = [group.suffix for group in request.groups if group.suffixed]
-    similar = nearest(unknown, suffixes, cutoff=0.5)
-    return did_you_mean(similar) or f"; there are {', '.join(suffixes) or 'none'}"
+    unnamed = [suffix for suffix in suffixes if suffix not in named]
+    similar = [found for text in sorted(unknown) for found in nearest(text, unnamed, cutoff=0.5)]
+    if similar:
+        return did_you_mean(similar)
+    path = request.error_path("resources", min(unknown), "")
+    remedy = f"; add {path}, or leave {min(unknown)} out" if len(unknown) < len(named) else ""
+    return f"; there are {', '.join(suffixes) or 'none'}{remedy}"
 
 
 CHECK_RESOURCES: Versioned[Check] = Versioned(

@@ -164,7 +164,10 @@ def _check_names(query: Pairs, version: Microversion) -> None:
                 if key.startswith(whole) and key != whole and version >= v(PARAMETERS[whole].since):
                     text = f"no such parameter: {whole} takes no suffix{WHOLE.get(whole, '')}"
                     raise bad(key, value, text)
-            raise unknown(name, value, PARAMETERS, version)
+            ending = re.split(r"(?=_[^_]*\Z|(?<!\d)[1-9]\d*\Z)", key, maxsplit=1)[1:]
+            suffix = "".join(ending)
+            exists = _GROUP_KEY.at(version).match(f"resources{suffix}")
+            raise unknown(name, value, PARAMETERS, version, suffix if exists else "")
 
 
 def _check_once(query: Pairs, names: Iterable[str]) -> None:

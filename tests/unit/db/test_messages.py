@@ -2,6 +2,7 @@
 
 import re
 
+import pymysql
 import pytest
 from sqlalchemy import exc
 from sqlalchemy.engine import make_url
@@ -32,3 +33,10 @@ def test_a_complaint_is_one_line_without_the_statement_and_its_parameters() -> N
     error = exc.DBAPIError("SELECT secret", {"name": "secret"}, origin)
     assert one_line(error) == "relation does not exist LINE 1: SELECT 1"
     assert one_line(ValueError("a\nb")) == "a b"
+
+
+def test_the_tuple_of_a_driver_for_mysql_is_a_sentence() -> None:
+    origin = pymysql.err.OperationalError(2003, "Can't connect to\n'host'")
+    assert one_line(exc.OperationalError("SELECT 1", {}, origin)) == (
+        "Can't connect to 'host' (error 2003)"
+    )

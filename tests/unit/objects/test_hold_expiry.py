@@ -23,4 +23,4 @@ def test_each_check_without_a_database_is_one_line(caplog: pytest.LogCaptureFixt
     for record in caplog.records:
         assert not record.exc_info
         assert record.getMessage().startswith("expired holds cannot be released for now: the ")
-        assert "(2003, " in record.getMessage()
+        assert "(error 2003)" in record.getMessage()
