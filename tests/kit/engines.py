@@ -105,11 +105,12 @@ class Server:
         places = [path for usr in roots for path in sorted(usr.glob("lib/postgresql/*/bin"))[::-1]]
         places += [] if SERVERS_ROOT else map(Path, os.environ["PATH"].split(":"))
         places += [usr / folder for usr in roots for folder in ("bin", "sbin")]
-        found = shutil.which(name, path=":".join(map(str, places)))
-        # MariaDB has links to its programs by the names of MySQL's.
-        if found is None or (name == "mysqld" and Path(found).is_symlink()):
-            raise MissingServerError(f"{name} is not installed")
-        return found
+        for place in places:
+            found = shutil.which(name, path=place)
+            # MariaDB has links to its programs by the names of MySQL's.
+            if found and not (name == "mysqld" and Path(found).is_symlink()):
+                return found
+        raise MissingServerError(f"{name} is not installed")
 
     def make(self) -> Sequence[str]:
         """The command that initializes the directory."""

@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3830,
     "placement/operate": 813,
     "falcon_placement_client": 8671,
-    "tests": 49716,
+    "tests": 49718,
     "tests/cloud": 885,
 }
 
