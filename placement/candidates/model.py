@@ -1,13 +1,149 @@
-"""Immutable values of the search, independent of SQL and HTTP."""
+"""The values of the search, independent of SQL and HTTP.
 
-from collections.abc import Hashable, Mapping, Sequence
+They are providers, trees and pools, the codes of rejections, the statistics of the trees searched
+so far, and the trace. The statistics determine how many roots are read next, and from which
+condition the database starts its search for matching roots. The search writes to the trace but
+never reads from it. Therefore, an explanation cannot change a result.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import count
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from placement.inventory import Stock
 from placement.runtime.bounded import Interned
 from placement.vocabulary import HOST_CLASSES, SHARING_TRAIT
+
+
+class Refusal(StrEnum):
+    """A stable code for the rejection of a host.
+
+    The codes are in the order in which conditions are evaluated. `explanation.words` contains the
+    sentence of each code.
+    """
+
+    # A clause that describes each host that is rejected at the code. Responses, commands and
+    # documents use this text.
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> "Refusal":
+        """Create the member of a code."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    # the request as a whole
+    UNKNOWN_AGGREGATE = "unknown_aggregate", "no aggregate of member_of or root_member_of exists"
+    UNKNOWN_TREE = "unknown_tree", "the provider of in_tree or subtree does not exist"
+    # the root of a tree
+    TAINTED = "tainted", "the root has a taint that the request does not tolerate"
+    ROOT_TRAIT_MISSING = "root_trait_missing", "the root lacks a required trait"
+    ROOT_TRAIT_FORBIDDEN = "root_trait_forbidden", "the root has a forbidden trait"
+    ROOT_AGGREGATE = "root_aggregate", "the root is in the wrong aggregates"
+    # each provider of a tree, for one group
+    NO_INVENTORY = "no_inventory", "no provider has inventory of every class"
+    MIN_UNIT = "min_unit", "the amount is below min_unit"
+    MAX_UNIT = "max_unit", "the amount is above max_unit"
+    STEP_SIZE = "step_size", "the amount is no multiple of step_size"
+    CAPACITY = "capacity", "no provider has that much left"
+    TRAIT_MISSING = "trait_missing", "no provider with room has the required traits"
+    TRAIT_FORBIDDEN = "trait_forbidden", "every provider with room has a forbidden trait"
+    NOT_IN_AGGREGATE = "not_in_aggregate", "no provider with room is in the aggregates"
+    IN_FORBIDDEN_AGGREGATE = (
+        "in_forbidden_aggregate",
+        "every provider with room is in a forbidden aggregate",
+    )
+    IN_TREE = "in_tree", "no provider with room is in the tree"
+    SUBTREE = "subtree", "no provider with room is in the subtree"
+    # several groups together
+    COLLECTIVE_TRAITS = "collective_traits", "no combination of providers has all required traits"
+    CAPACITY_SUM = "capacity_sum", "not enough room for all amounts together"
+    ONE_PER_TREE = (
+        "one_per_tree",
+        "several providers of one tree, which the request does not combine",
+    )
+    ISOLATE = "isolate", "too few providers to keep groups apart"
+    SAME_SUBTREE = "same_subtree", "no subtree serves these groups together"
+    SPREAD = "spread", "the host has as many members of the spread group as one host may have"
+    EXCLUSIVE = (
+        "exclusive",
+        "a device serves in one way at a time: it already serves in another, or two were requested",
+    )
+    # the search itself
+    BUDGET = "budget", "not decided: the limit on work was reached"
+    ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
+    FILTERED = "filtered", "left out by the database"
+
+
+TraitSet = frozenset[str]
+
+
+class Outcome(NamedTuple):
+    """The outcome of the search of one tree."""
+
+    served: bool = False
+    # Whether the root fails the conditions on roots.
+    wrong_root: bool = False
+    # Position of the slot that no provider can serve, or None if each slot has a provider.
+    unmet_slot: int | None = None
+    # Collective trait sets of which no provider has any trait.
+    unmet_traits: tuple[TraitSet, ...] = ()
+    # Whether any provider has the capacity for the unmet slot.
+    with_capacity: bool = False
+
+
+SERVED = Outcome(served=True)
+UNSERVED = Outcome()
+WRONG_ROOT = Outcome(wrong_root=True)
+
+
+class RootStats(Counter[Outcome]):
+    """Outcome -> number of trees."""
+
+    @property
+    def served(self) -> int:
+        """Number of trees with a candidate."""
+        return self.number(attrgetter("served"))
+
+    def number(self, is_counted: Callable[[Outcome], object]) -> int:
+        """Return the number of trees with certain outcomes."""
+        return sum(number for outcome, number in self.items() if is_counted(outcome))
+
+
+class Trace:
+    """The rejections of one search."""
+
+    def __init__(self) -> None:
+        # (code, suffix of the group, or empty if no single group is the cause) -> number of trees
+        # that the search rejected at this check, or of groups that no tree can serve. The search
+        # does not look for the check that rejects the last provider, so explanations do not use
+        # these codes.
+        self.codes: Counter[tuple[Refusal, str]] = Counter()
+        # Root id -> revision, for the rejected trees. An explanation of an empty result evaluates
+        # these trees.
+        self.refused: dict[int, int] = {}
+        # The number of trees that each filtering query to the database returned.
+        self.filtered: list[int] = []
+
+    @property
+    def code(self) -> Refusal:
+        """The code at which the search rejected most trees, or FILTERED if it has read none."""
+        return self.codes.most_common(1)[0][0][0] if self.codes else Refusal.FILTERED
+
+    def __str__(self) -> str:
+        """Return the counts with their meanings. It is called only when a log line is written."""
+        counts = {
+            f"{code.meaning}{f' ({suffix})' if suffix else ''}": count
+            for (code, suffix), count in self.codes.most_common()
+        }
+        if self.filtered:
+            counts[f"{Refusal.FILTERED.meaning}, all but"] = sum(self.filtered)
+        return str(counts)
 
 
 class OptionList(tuple[int, ...]):

@@ -2,13 +2,11 @@
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
-from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Charge, uncharged
-from placement.candidates.model import Options, Pool, Tree
+from placement.candidates.model import Options, Pool, Refusal, TraitSet, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.requirements import Requirement
-from placement.candidates.stats import TraitSet
 from placement.candidates.terms import PlaceTerm, RequiredTraits, TermChecks, lowest, of_kind
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_STEP, Charge, uncharged
 
 # Maximum number of sums of amounts of a class; above it, every number counts as a sum.
 MAX_SUMS = 256

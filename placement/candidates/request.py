@@ -1,16 +1,109 @@
-"""A candidate request: its groups, and the conditions that join them.
+"""A candidate request: its groups, the conditions that join them, and its order of hosts.
+
+`StatedTerm` is a condition as explanations report it, with the code of its rejections.
 
 All forms of requests (queries, bodies) are parsed into the same values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from placement.candidates.order import Order
-from placement.candidates.terms import RequiredTraits, Term, Untainted, of_kind
+from placement.candidates.model import Refusal, Tree
+from placement.candidates.terms import RequiredTraits, StatedValue, Term, Untainted, of_kind
+from placement.candidates.terms.amounts import AMOUNT_CODES, AMOUNT_KEYWORD, Amount
 from placement.config import NO_TRAITS, SpecialTraits
+from placement.objects import identifiers
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """A property of hosts to sort by."""
+
+    # Kind of the name in the key ("trait", …), or None if the name is no name of the catalogue.
+    name_kind: ClassVar[str | None] = None
+
+    # Name of the class, trait or aggregate as the client wrote it.
+    name: str
+    # Whether the name may be unknown, as in an option. The key then has no effect.
+    may_be_unknown: bool = field(default=False, kw_only=True)
+
+    @property
+    def required_kind(self) -> str | None:
+        """Kind of the name in the key if the name must exist, or None."""
+        return None if self.may_be_unknown else self.name_kind
+
+    def rank(self, tree: Tree) -> int:
+        """Return a number. Hosts with smaller numbers come first."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class FreeKey(OrderKey):
+    """Free units of a resource class in the whole tree."""
+
+    name_kind = "resource_class"
+
+    # Whether hosts with more free units come first.
+    most: bool
+
+    def rank(self, tree: Tree) -> int:
+        """Return the free units, negated if hosts with more come first."""
+        free = 0
+        for member in tree.members:
+            stock = member.stocks.get(self.name)
+            if stock is not None and stock.used < stock.capacity:
+                free += stock.capacity - stock.used
+        return -free if self.most else free
+
+
+@dataclass(frozen=True, slots=True)
+class TraitKey(OrderKey):
+    """Whether any provider of the tree has a trait."""
+
+    name_kind = "trait"
+
+    # Whether hosts with the trait come first.
+    present: bool
+
+    def rank(self, tree: Tree) -> int:
+        """Return 0 for a tree with or without the trait, as requested, and 1 for other trees."""
+        return any(self.name in member.traits for member in tree.members) is not self.present
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateKey(OrderKey):
+    """Whether the root is in an aggregate. The aggregate does not have to exist."""
+
+    # Whether members of the aggregate come first.
+    present: bool
+    # The normalized UUID (`identifiers.key`).
+    key: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Normalize the UUID once."""
+        object.__setattr__(self, "key", identifiers.key(self.name))
+
+    def rank(self, tree: Tree) -> int:
+        """Return 0 for a tree in or outside of the aggregate, as requested, and 1 for others."""
+        return (self.key in tree.root.aggregates) is not self.present
+
+
+Order = tuple[OrderKey, ...]
+
+# The sort key of a host. It contains the rank by each key of the order.
+Rank = tuple[int, ...]
+
+
+def rank_by(order: Order) -> Callable[[Tree], Rank]:
+    """Return the sort-key function of hosts."""
+    ranks = [key.rank for key in order]
+    if len(ranks) == 1:  # PERF: every host is ranked, usually by a single key
+        (rank,) = ranks
+        return lambda tree: (rank(tree),)
+    return lambda tree: tuple([rank(tree) for rank in ranks])
+
 
 UNSUFFIXED = ""
 
@@ -127,3 +220,60 @@ class CandidateRequest:
         terms = of_kind([*self.root, *self.group_terms], RequiredTraits)
         required = [term.any_of for term in terms]
         return self.tolerate.union(*required)
+
+
+class StatedTerm(NamedTuple):
+    """A single condition of a request. It has one code."""
+
+    # The code of rejections by the condition.
+    code: Refusal
+    # The member of the JSON form that contains the condition.
+    keyword: str
+    # Suffix of the group, or None for conditions on the root and conditions that join groups.
+    suffix: str | None
+    # The value in the request.
+    value: StatedValue | Amount | SubtreeRule
+    # Whether no name in the value exists.
+    unknown: bool = False
+
+    @property
+    def resource_class(self) -> str:
+        """The class of an amount, or empty for other terms."""
+        return self.value.resource_class if isinstance(self.value, Amount) else ""
+
+    @property
+    def amount(self) -> int | None:
+        """The units of an amount, or None for other terms."""
+        return self.value.units if isinstance(self.value, Amount) else None
+
+
+def terms_from_group(group: RequestGroup) -> list[StatedTerm]:
+    """Return the terms of a group except amounts."""
+    return [
+        StatedTerm(term.code, term.keyword, group.suffix, term.stated, term.is_unknown)
+        for term in group.terms
+    ]
+
+
+def terms_from_root(terms: Iterable[Term]) -> list[StatedTerm]:
+    """Return the terms of a root."""
+    return [
+        StatedTerm(
+            term.root_code,
+            f"{term.root_prefix}{term.keyword}",
+            None,
+            term.stated,
+            term.is_unknown,
+        )
+        for term in terms
+    ]
+
+
+def terms_from_amounts(suffix: str, resources: Iterable[tuple[str, int]]) -> list[StatedTerm]:
+    """Return the amounts of a group as terms, with all classes for each code of amounts."""
+    amounts = [Amount(name, units) for name, units in resources]
+    return [
+        StatedTerm(code, AMOUNT_KEYWORD, suffix, amount)
+        for code in AMOUNT_CODES
+        for amount in amounts
+    ]

@@ -10,10 +10,8 @@ from functools import cached_property, reduce
 from itertools import starmap
 from operator import and_, or_
 
-from placement.candidates.budget import Charge, uncharged
-from placement.candidates.model import Member, Pool
-from placement.candidates.request import Slot
-from placement.candidates.stated_terms import StatedTerm, terms_from_amounts, terms_from_group
+from placement.candidates.model import Member, Pool, Refusal
+from placement.candidates.request import Slot, StatedTerm, terms_from_amounts, terms_from_group
 from placement.candidates.terms import (
     Masks,
     MemberOf,
@@ -26,8 +24,8 @@ from placement.candidates.terms import (
     meeting,
 )
 from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
-from placement.candidates.trace import Refusal
 from placement.inventory import fits
+from placement.runtime.budget import Charge, uncharged
 
 
 class Requirement:

@@ -5,5 +5,3 @@ The page is a client of the REST API. This package only serves the files of the 
 """
 
 from placement.explorer.files import Explorer
-
-__all__ = ["Explorer"]

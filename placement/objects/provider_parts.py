@@ -1,15 +1,19 @@
-"""Parts of many providers. One or two statements read each part."""
+"""Parts of many providers. One or two statements read each part.
 
-from collections.abc import Callable, Collection, Mapping
+Explanations also read the names and inventories of a few providers.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import provider_parts as statements
-from placement.db.statements import trees
+from placement.db.statements import providers, trees
 from placement.inventory import FIELDS
 from placement.objects.allocations import Holding
+from placement.runtime.messages import escaped
 
 
 class Part(Enum):
@@ -94,3 +98,24 @@ _READERS: Mapping[Part, Callable[[Connection, Collection[int]], dict[Part, ByPro
     Part.AGGREGATES: _aggregates,
     Part.ALLOCATIONS: _allocations,
 }
+
+
+def read_inventories(
+    conn: Connection, uuids: Sequence[str]
+) -> Mapping[tuple[str | None, str | None], Mapping[str, Any]]:
+    """Return (provider, class) -> the fields of the inventory, and its usage as `used`."""
+    rows = providers.with_all_fields(uuids).rows(conn)
+    uuid_by_id = {row_id: uuid for uuid, *_, row_id, _revision in rows}
+    parts = read(conn, uuid_by_id, (Part.INVENTORIES, Part.USAGES))
+    usages = parts[Part.USAGES]
+    inventories: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
+    for row_id, by_class in parts[Part.INVENTORIES].items():
+        for name, inventory in by_class.items():
+            inventories[uuid_by_id[row_id], name] = {**inventory, "used": usages[row_id][name]}
+    return inventories
+
+
+def read_names(conn: Connection, uuids: Sequence[str]) -> Mapping[str, str]:
+    """Return UUID -> name of existing providers. Unprintable characters are escaped."""
+    rows = providers.with_all_fields(uuids).rows(conn)
+    return {uuid: escaped(name) for uuid, name, *_others in rows}

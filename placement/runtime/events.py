@@ -19,7 +19,7 @@ class Event(StrEnum):
     negotiated), method, path, status, seconds, length (bytes of the body), statements, slow.
     SEARCH: candidates, bound (the option that cut the response short, or None), and the fields of
     `candidates.search.SearchStats`.
-    REFUSAL: code: a `candidates.trace.Refusal`, for a response without candidates.
+    REFUSAL: code: a `candidates.model.Refusal`, for a response without candidates.
     TREES: cached: trees found in memory; loaded: trees read from the database; kept: providers in
     memory afterwards.
     RETRY: attempt: how many attempts of the write have failed; cause: a `db.retries.Cause`.

@@ -10,13 +10,13 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.claims import claiming
 from placement.db.retries import Pauses
 from placement.db.statement import Restart
 from placement.errors import LostRace
 from placement.objects import allocations, search_snapshot
 from placement.runtime import events
+from placement.runtime.budget import COST_PER_STEP, Budget
 from placement.runtime.events import Details, Event
 from tests.kit import service as kit
 from tests.kit.cloud import SHARING, Stock, aggregate_uuid, building, provider_uuid

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from placement.candidates import budget
 from placement.db.retries import Pauses
 from placement.objects import locking
-from placement.runtime import deadline
+from placement.runtime import budget, deadline
 from tests.kit.cloud import building
 from tests.kit.drivers import failing_once
 from tests.kit.engines import FAMILY

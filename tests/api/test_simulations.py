@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from placement.api.operations import simulations
 from placement.db import tables as t
-from placement.foresight.simulation import simulate
+from placement.foresight.simulation.simulate import simulate
 from placement.runtime import turns
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import FAMILY

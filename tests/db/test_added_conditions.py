@@ -8,24 +8,18 @@ from typing import NamedTuple, Self
 import pytest
 
 from placement.candidates import constraints, find_candidates
-from placement.candidates.budget import Charge
 from placement.candidates.constraints import CONSTRAINTS, Constraint, Undo
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.request import CandidateRequest, RequestGroup, StatedTerm
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import MemberTerm
-from placement.candidates.trace import Refusal
 from placement.foresight.explanation import explain
 from placement.foresight.headroom import HeadroomQuery, find_headroom
-from placement.foresight.simulation import (
-    ClaimOnCopies,
-    SimulationRequest,
-    Unplaced,
-    simulate,
-)
+from placement.foresight.simulation.simulate import simulate
+from placement.foresight.simulation.value import ClaimOnCopies, SimulationRequest, Unplaced
 from placement.objects.known_names import KnownNames
+from placement.runtime.budget import Charge
 from placement.vocabulary import IdCondition
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider

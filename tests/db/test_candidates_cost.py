@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placement.api.history import v
-from placement.candidates.tuning import DEFAULT_TUNING as TUNING
+from placement.candidates.trees.tuning import DEFAULT_TUNING as TUNING
 from placement.db.statements.sharing import FIRST
 from placement.errors import SearchExhausted
 from tests.kit.cloud import SHARING, CloudBuilder, aggregate_uuid, building, provider_uuid

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from placement.candidates.claims.choices import STOP_AFTER_CACHED
-from placement.candidates.tuning import DEFAULT_TUNING
+from placement.candidates.trees.tuning import DEFAULT_TUNING
 from placement.entry import app
 from tests.kit.builders import make_database
 from tests.kit.cloud import building

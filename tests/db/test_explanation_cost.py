@@ -15,7 +15,6 @@ from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
 from placement.api.parameters import pairs
 from placement.candidates import DEFAULT_TUNING, CandidateRequest, SearchTuning, find_candidates
-from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_RESULT, COST_PER_STEP
 from placement.candidates.requirements import Requirement
 from placement.candidates.trees import scan as trees_scan
 from placement.candidates.trees.scan import Scan
@@ -29,6 +28,7 @@ from placement.foresight.explanation import (
 )
 from placement.foresight.explanation.explained_plan import JoinedPlan
 from placement.foresight.explanation.slot_causes import SlotCauses
+from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_RESULT, COST_PER_STEP
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
 from tests.kit.search import Searcher

@@ -10,15 +10,15 @@ import pytest
 
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.candidates import DEFAULT_TUNING, ClaimRequest, SearchResult, find_candidates
-from placement.candidates.budget import Budget
 from placement.candidates.claims.choices import DEFAULT_CANDIDATES, ClaimSearches
 from placement.candidates.model import Tree
-from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.request import Order, Rank, rank_by
 from placement.candidates.search.ordered import MAX_HEADS
 from placement.candidates.trees import ranked_roots
 from placement.errors import SearchExhausted
 from placement.foresight.explanation import explain_result
 from placement.objects.claims import Claim
+from placement.runtime.budget import Budget
 from tests.kit.cloud import building, consumer_uuid, provider_uuid
 from tests.kit.search import Searcher
 from tests.kit.service import Service

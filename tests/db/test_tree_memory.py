@@ -9,7 +9,7 @@ import pytest
 
 from bench.clouds import flat, nested, unequal
 from bench.scenarios import FLAT
-from placement.candidates.trees.open_roots import OpenRoots
+from placement.candidates.trees.roots import OpenRoots
 from tests.kit.cloud import Cloud, load
 from tests.kit.memory import memory_of_trees
 from tests.kit.search import Searcher

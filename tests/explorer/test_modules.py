@@ -14,7 +14,7 @@ from falcon_placement_client.errors import RequestError
 from falcon_placement_client.flavors import flavor_of_request
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
 from placement.inventory import Stock, capacity, fits
 from tests.explorer.browser import watched
 from tests.explorer.cloud import Demo

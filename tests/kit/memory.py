@@ -13,10 +13,10 @@ from placement.api.history import LATEST
 from placement.api.operations.candidate_texts import whole_trees
 from placement.api.shapes import View
 from placement.candidates import TreeCache
-from placement.candidates.budget import uncharged
 from placement.candidates.trees.roots import batches
 from placement.candidates.trees.store import TreeStore
 from placement.db import tables as t
+from placement.runtime.budget import uncharged
 from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, write
 

@@ -15,9 +15,8 @@ from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
 from placement.api.parameters import pairs
 from placement.candidates import TreeCache
-from placement.candidates.request import SubtreeRule
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import StatedTerm, SubtreeRule
 from placement.candidates.trees.scan import Scan
 from placement.foresight.explanation import Explanation, explain
 from tests.kit.engines import seeded, share

@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28954,
-    "placement/api": 5992,
-    "placement/candidates": 4806,
-    "placement/db": 5288,
-    "placement/foresight": 3704,
-    "placement/objects": 3830,
+    "placement": 28830,
+    "placement/api": 5995,
+    "placement/candidates": 4625,
+    "placement/db": 5278,
+    "placement/foresight": 3720,
+    "placement/objects": 3846,
     "placement/operate": 813,
     "falcon_placement_client": 8671,
-    "tests": 49718,
+    "tests": 49706,
     "tests/cloud": 885,
 }
 

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from placement import errors
 from placement.api.openapi import REASONS
 from placement.api.problems import STATUS, title
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
 from placement.foresight.explanation import CODES
 from placement_docs import text
 

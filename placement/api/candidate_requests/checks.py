@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from placement.api.history import Feature, Versioned
 from placement.api.parameters import bad
+from placement.candidates.model import Refusal
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
-from placement.candidates.trace import Refusal
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.runtime.suggestions import did_you_mean, nearest
 

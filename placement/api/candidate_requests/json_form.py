@@ -14,13 +14,17 @@ from placement.api.candidate_requests.schema import CONFIGURED_ORDER, ORDER
 from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
 from placement.api.json_body import path_of, size_of
 from placement.api.parameters import MAX_ITEMS, bad
-from placement.candidates.order import AggregateKey, FreeKey, Order, OrderKey, TraitKey
 from placement.candidates.request import (
     UNSUFFIXED,
+    AggregateKey,
     CandidateRequest,
     ErrorPath,
+    FreeKey,
+    Order,
+    OrderKey,
     RequestGroup,
     SubtreeRule,
+    TraitKey,
 )
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS
 from placement.errors import QUERY_BAD_VALUE, BadBody, BadQuery, ConfigurationError

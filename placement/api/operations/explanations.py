@@ -8,9 +8,8 @@ from placement.api import samples
 from placement.api.json_body import path_of
 from placement.api.members import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
-from placement.candidates.request import SubtreeRule
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import StatedTerm, SubtreeRule
 from placement.foresight.explanation import CODES, Explanation
 from placement.foresight.explanation.value import UnservedHost
 

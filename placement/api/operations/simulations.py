@@ -24,9 +24,10 @@ from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
 from placement.api.shapes import Array, Json, Object, Property, ready
 from placement.candidates.search.candidate import Candidate
-from placement.foresight.simulation import (
-    MAX_ADDED,
-    MAX_CONSUMERS,
+from placement.foresight.simulation.consumers import MAX_CONSUMERS
+from placement.foresight.simulation.copies import MAX_ADDED
+from placement.foresight.simulation.simulate import simulate
+from placement.foresight.simulation.value import (
     Add,
     Change,
     ClaimOnCopies,
@@ -38,7 +39,6 @@ from placement.foresight.simulation import (
     SimulationRequest,
     Unplaceable,
     Unplaced,
-    simulate,
 )
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 

@@ -10,7 +10,6 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Budget
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
@@ -18,7 +17,7 @@ from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.search.result import SearchResult
 from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
 from placement.candidates.trees.store import TreeCache
-from placement.candidates.tuning import SearchTuning
+from placement.candidates.trees.tuning import SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
 from placement.objects import allocation_state
@@ -27,6 +26,7 @@ from placement.objects.claim_records import GroupKey
 from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.search_snapshot import MAX_KEYS, claim_names
 from placement.runtime import stopwatch
+from placement.runtime.budget import Budget
 
 LOG = logging.getLogger(__name__)
 

@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Budget
 from placement.candidates.claims.attempts import Attempt, attempts
 from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches, Explainer
 from placement.candidates.trees.store import TreeCache
-from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.candidates.trees.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings, SpecialTraits
 from placement.db.engine import Database
 from placement.db.retries import Pauses
@@ -41,6 +40,7 @@ from placement.objects.consumers import stored_uuid
 from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
 from placement.runtime import deadline, events
+from placement.runtime.budget import Budget
 from placement.runtime.events import Event
 from placement.vocabulary import FIRST_GENERATION
 

@@ -6,16 +6,16 @@ subtrees are not (`subtree.py`).
 
 from collections.abc import Hashable, Sequence
 
-from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 from placement.candidates.constraints.base import Constraint, Kinds, Undo
 from placement.candidates.constraints.capacity import Capacity
-from placement.candidates.constraints.collective_traits import CollectiveTraits
+from placement.candidates.constraints.collective_traits import CollectiveTraits, bits_met
 from placement.candidates.constraints.exclusive import Cards, Exclusive, ExclusiveIfUnused
 from placement.candidates.constraints.isolation import Isolation, OnePerTree
 from placement.candidates.constraints.spread import Spread
 from placement.candidates.constraints.subtree import SameSubtree
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
+from placement.runtime.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 
 # The order of construction and evaluation. CollectiveTraits reduces the options of the other
 # constraints.
@@ -79,24 +79,3 @@ def _shared(options: Options) -> list[OptionList]:
             distinct[key] = OptionList(key)
         shared.append(distinct[key])
     return shared
-
-
-__all__ = [
-    "CONSTRAINTS",
-    "Capacity",
-    "Cards",
-    "CollectiveTraits",
-    "Constraint",
-    "Exclusive",
-    "ExclusiveIfUnused",
-    "Isolation",
-    "Kinds",
-    "OnePerTree",
-    "SameSubtree",
-    "Spread",
-    "Undo",
-    "build_constraints",
-    "kinds_of",
-    "shape",
-    "signature",
-]

@@ -10,12 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Protocol
 
-from placement.candidates.budget import Charge
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.request import CandidateRequest, StatedTerm
+from placement.runtime.budget import Charge
 
 Undo = Callable[[], object]
 

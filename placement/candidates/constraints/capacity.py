@@ -5,12 +5,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Self
 
-from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import Charge, uncharged
 
 MAX_SIZES = 8  # distinct amounts of one class that the look-ahead considers
 

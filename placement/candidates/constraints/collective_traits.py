@@ -5,13 +5,11 @@ from functools import reduce
 from operator import attrgetter, or_
 from typing import Self
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import all_providers
-from placement.candidates.model import Member, OptionList, Pool
+from placement.candidates.model import Member, OptionList, Pool, Refusal, TraitSet
 from placement.candidates.plan import SearchPlan
-from placement.candidates.stats import TraitSet
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import COST_PER_PROVIDER, Charge
 
 
 class CollectiveTraits(Constraint):

@@ -6,12 +6,11 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.constraints.base import Constraint, Undo
-from placement.candidates.model import Member, OptionList, Options, Pool, Row
+from placement.candidates.model import Member, OptionList, Options, Pool, Refusal, Row
 from placement.candidates.plan import SearchPlan
-from placement.candidates.trace import Refusal
 from placement.objects.cards import BELOW, CardFace, clashes
+from placement.runtime.budget import COST_PER_PROVIDER, Charge
 
 # Id of the root and position in the tree. The id is 0 for trees of anchors, so that equal hosts
 # have equal keys.

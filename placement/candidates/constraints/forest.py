@@ -6,9 +6,9 @@ All constraints about subtrees of a pool share it.
 from collections import Counter
 from collections.abc import Sequence
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
+from placement.runtime.budget import COST_PER_PROVIDER, Charge, uncharged
 
 NO_PROVIDER = -1
 

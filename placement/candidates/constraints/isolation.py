@@ -7,14 +7,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Self
 
-from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.request import CandidateRequest, StatedTerm
+from placement.runtime.budget import Charge, uncharged
 
 
 class Isolation(Constraint):

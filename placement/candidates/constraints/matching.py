@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.constraints.base import Undo
 from placement.candidates.model import OptionList
+from placement.runtime.budget import COST_PER_STEP, Charge, uncharged
 
 
 class Matching:

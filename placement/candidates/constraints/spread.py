@@ -4,11 +4,10 @@ from collections.abc import Collection, Hashable, Sequence
 from operator import attrgetter
 from typing import Self
 
-from placement.candidates.budget import Charge
 from placement.candidates.constraints.base import Constraint, Undo
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import Charge
 
 
 class Spread(Constraint):

@@ -15,14 +15,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.model import OptionList, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.request import CandidateRequest, StatedTerm
+from placement.runtime.budget import COST_PER_STEP, Charge, uncharged
 
 
 class SameSubtree(Constraint):

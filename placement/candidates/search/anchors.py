@@ -7,16 +7,23 @@ first of these hosts is searched. The other hosts reuse its assignments or its r
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
 from placement.candidates.constraints import kinds_of, shape
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import (
+    SERVED,
+    UNSERVED,
+    WRONG_ROOT,
+    Options,
+    Outcome,
+    Pool,
+    Refusal,
+    Trace,
+)
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import Assignments, solutions
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, Trace
 from placement.candidates.terms.amounts import AMOUNT_CODES
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
 
 # Maximum total number of members and slots of the pools with cached results.
 MAX_CACHED = 100_000

@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
-from placement.candidates.budget import BudgetSpentError, Charge
 from placement.candidates.model import Member, Pool
-from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.request import Order, Rank, rank_by
 from placement.candidates.search.anchors import Search
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
 from placement.errors import DeadlineExceeded
+from placement.runtime.budget import BudgetSpentError, Charge
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of hosts with equal keys among which a claim chooses its first candidate.

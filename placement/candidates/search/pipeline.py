@@ -19,8 +19,7 @@ from operator import attrgetter
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Budget
-from placement.candidates.model import Tree
+from placement.candidates.model import Trace, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
@@ -39,15 +38,19 @@ from placement.candidates.search.result import (
     within,
 )
 from placement.candidates.search.splits import SplitSearches
-from placement.candidates.stats import Trace
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,
     tree_conditions,
 )
-from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
-from placement.candidates.trees.roots import BestRoots, RootReader, RootSource, Source
+from placement.candidates.trees.roots import (
+    BestRoots,
+    OpenRoots,
+    RootReader,
+    RootSource,
+    Source,
+)
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
     SharingProvider,
@@ -57,10 +60,11 @@ from placement.candidates.trees.sharing import (
     untainted,
 )
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
-from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.candidates.trees.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import SearchExhausted
 from placement.runtime import deadline, events, stopwatch
+from placement.runtime.budget import Budget
 from placement.runtime.events import Event
 
 LOG = logging.getLogger(__name__)

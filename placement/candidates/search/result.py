@@ -10,22 +10,21 @@ from typing import Self
 
 from sqlalchemy import exc
 
-from placement.candidates.budget import (
+from placement.candidates.model import Trace, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.anchors import AnchorSearches, Search
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.trees.scan import Scan
+from placement.config import CandidateSettings
+from placement.db import codes
+from placement.errors import DeadlineExceeded
+from placement.runtime.budget import (
     COST_PER_STEP,
     REQUEST_DEADLINE,
     STATEMENT_TIMEOUT,
     Budget,
     BudgetSpentError,
 )
-from placement.candidates.model import Tree
-from placement.candidates.request import CandidateRequest
-from placement.candidates.search.anchors import AnchorSearches, Search
-from placement.candidates.search.candidate import Candidate
-from placement.candidates.stats import Trace
-from placement.candidates.trees.scan import Scan
-from placement.config import CandidateSettings
-from placement.db import codes
-from placement.errors import DeadlineExceeded
 
 LOG = logging.getLogger(__name__)
 

@@ -7,11 +7,10 @@ product and filter it.
 
 from collections.abc import Generator, Sequence
 
-from placement.candidates.budget import Budget
 from placement.candidates.constraints import Constraint, Kinds, Undo, build_constraints
-from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.model import Assignment, Options, Pool, Refusal
 from placement.candidates.plan import SearchPlan
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import Budget
 
 # Yields assignments, each with a flag that is True if no other assignment follows. Returns the last
 # refusal.

@@ -15,17 +15,25 @@ from itertools import product
 from math import prod
 from operator import or_
 
-from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget
 from placement.candidates.constraints import Cards, CollectiveTraits, Exclusive, Kinds
 from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.model import (
+    SERVED,
+    UNSERVED,
+    WRONG_ROOT,
+    Assignment,
+    Options,
+    Outcome,
+    Pool,
+    Trace,
+)
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate, SplitLayout
 from placement.candidates.search.solver import solutions
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, Trace
 from placement.inventory import Stock, fits, largest
+from placement.runtime.budget import COST_PER_RESULT, COST_PER_STEP, Budget
 
 # (position, units) of each provider of an amount: of one provider, or of several with their parts.
 Serving = tuple[tuple[int, int], ...]

@@ -9,7 +9,13 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from placement.candidates.terms.aggregates import MemberOf, NotMemberOf
-from placement.candidates.terms.amounts import STOCK_CONDITIONS
+from placement.candidates.terms.amounts import (
+    AMOUNT_CODES,
+    AMOUNT_KEYWORD,
+    STOCK_CONDITIONS,
+    Amount,
+    has_near,
+)
 from placement.candidates.terms.base import PlaceTerm, RootRole, StatedValue, Term
 from placement.candidates.terms.checks import Masks, TermChecks, bits, each_mask, lowest, meeting
 from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits, Untainted
@@ -48,29 +54,3 @@ def _order(term: Term) -> tuple[int, str]:
 def of_kind(terms: Iterable[Term], kind: type[T]) -> tuple[T, ...]:
     """Return the terms of one class."""
     return tuple(term for term in terms if isinstance(term, kind))
-
-
-__all__ = [
-    "GROUP_TERMS",
-    "ROOT_TERMS",
-    "STOCK_CONDITIONS",
-    "ForbiddenTrait",
-    "InSubtree",
-    "InTree",
-    "Masks",
-    "MemberOf",
-    "NotMemberOf",
-    "PlaceTerm",
-    "RequiredTraits",
-    "RootRole",
-    "StatedValue",
-    "Term",
-    "TermChecks",
-    "Untainted",
-    "bits",
-    "each_mask",
-    "lowest",
-    "meeting",
-    "of_kind",
-    "ordered",
-]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from placement.candidates.model import Refusal
 from placement.candidates.terms.base import AGGREGATES, AbsentTerm, AnyOfTerm, RootRole
-from placement.candidates.trace import Refusal
 from placement.objects import identifiers
 from placement.objects.known_names import KnownNames
 from placement.vocabulary import ConditionKind, IdCondition

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
 from placement.inventory import Stock, fits, sizes
 
 # Returns whether a stock allows an amount. All these conditions together are equivalent to `fits`.

@@ -9,8 +9,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol, Self
 
-from placement.candidates.model import Member, Tree
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Member, Refusal, Tree
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.vocabulary import IdCondition
 

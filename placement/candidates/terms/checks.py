@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import and_, or_
 from typing import Any
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.terms.base import (
     Check,
@@ -18,6 +17,7 @@ from placement.candidates.terms.base import (
     RootRole,
     Term,
 )
+from placement.runtime.budget import COST_PER_PROVIDER, Charge, uncharged
 
 MAX_REMEMBERED = 10_000  # cached results for the terms that have the same reader
 

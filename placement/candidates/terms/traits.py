@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placement.candidates.model import Refusal
 from placement.candidates.terms.base import TRAITS, AbsentTerm, AnyOfTerm
-from placement.candidates.trace import Refusal
 from placement.objects.known_names import KnownNames
 from placement.vocabulary import ConditionKind, IdCondition
 

@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from placement.candidates.model import Tree
+from placement.candidates.model import Refusal, Tree
 from placement.candidates.terms.base import PlaceTerm
-from placement.candidates.trace import Refusal
 from placement.objects import identifiers
 from placement.objects.known_names import KnownNames
 from placement.vocabulary import ConditionKind, IdCondition

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
 
+from placement.candidates.model import Outcome, RootStats, TraitSet
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.stats import Outcome, RootStats, TraitSet
 from placement.candidates.terms import RootRole, Term, Untainted
 from placement.candidates.trees.resolve import ResolvedRequest
 from placement.candidates.trees.sharing import Sharing
-from placement.candidates.tuning import SearchTuning
+from placement.candidates.trees.tuning import SearchTuning
 from placement.db.conditions import (
     Driver,
     DrivingCondition,

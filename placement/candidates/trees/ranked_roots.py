@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.model import Roots, Tree
-from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.request import Order, Rank, rank_by
 from placement.db.statements import root_windows
 from placement.objects.revisions import UNKNOWN
+from placement.runtime.budget import COST_PER_PROVIDER, Charge
 
 # Maximum number of trees to load at once.
 MAX_LOADED = 1000

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.candidates.model import Refusal
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted
-from placement.candidates.trace import Refusal
 from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import claim_records, root_windows, sharing
 from placement.errors import (

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Charge
 from placement.candidates.model import Roots
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
@@ -23,6 +22,7 @@ from placement.candidates.trees.sharing import (
 from placement.candidates.trees.store import TreeStore
 from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import root_windows
+from placement.runtime.budget import Charge
 
 # Maximum number of roots that an explanation reuses before it reads the other roots.
 MAX_KEPT_ROOTS = 10_000

@@ -9,7 +9,6 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Charge
 from placement.candidates.model import Pool, Roots, SharingMember, Tree
 from placement.candidates.request import Slot
 from placement.candidates.terms import Term
@@ -21,6 +20,7 @@ from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.inventory import Stock, fits
 from placement.objects import identifiers
+from placement.runtime.budget import Charge
 from placement.vocabulary import SHARING_TRAIT
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import COST_PER_READ_PROVIDER, Charge
 from placement.candidates.model import Member, Roots, Stocks, Tree
 from placement.candidates.trees.ranked_roots import RankedRoots
 from placement.db.statements import trees as statements
@@ -16,6 +15,7 @@ from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import KindCaches, RevisionCache
 from placement.runtime import events, stopwatch
 from placement.runtime.bounded import Interned
+from placement.runtime.budget import COST_PER_READ_PROVIDER, Charge
 from placement.runtime.events import Event
 
 # Maximum number of orders of hosts for which a process caches the sorted roots.

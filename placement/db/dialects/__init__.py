@@ -16,17 +16,6 @@ from placement.db.dialects.protocol import ONE_VIEW, Dialect, Role
 from placement.db.dialects.sqlite import Sqlite
 from placement.runtime.suggestions import did_you_mean, nearest
 
-__all__ = [
-    "DIALECTS",
-    "ONE_VIEW",
-    "Dialect",
-    "Role",
-    "dialect_named",
-    "dialect_of",
-    "dialect_of_url",
-    "product",
-]
-
 DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 
 _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}

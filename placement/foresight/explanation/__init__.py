@@ -6,5 +6,3 @@ from placement.foresight.explanation.explained_hosts import (
     explain_result,
 )
 from placement.foresight.explanation.value import CODES, Explanation, Reasons
-
-__all__ = ["CODES", "Explanation", "Reasons", "explain", "explain_refused", "explain_result"]

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
-from placement.candidates.model import Member
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Member, Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.terms import Amount
 from placement.inventory import Stock, largest
 
 # Code -> its number in the order in which conditions are evaluated.

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from placement.candidates.model import Pool
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Pool, Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.terms import Amount
 from placement.foresight.explanation.causes import ORDER, Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fit import Fit

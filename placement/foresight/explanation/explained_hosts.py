@@ -9,19 +9,22 @@ from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.model import Pool, Roots, Tree
+from placement.candidates.model import Pool, Refusal, Roots, Trace, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search.result import SearchResult
-from placement.candidates.stats import Trace
+from placement.candidates.search import SearchResult
 from placement.candidates.terms import PlaceTerm, of_kind
-from placement.candidates.trace import Refusal
-from placement.candidates.trees.inventories import read_names
-from placement.candidates.trees.roots import batches
-from placement.candidates.trees.scan import AnchorReader, Scan
-from placement.candidates.trees.sharing import AnchorPools, roots_of
-from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
-from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.candidates.trees import (
+    DEFAULT_TUNING,
+    NO_TREES,
+    AnchorPools,
+    AnchorReader,
+    Scan,
+    SearchTuning,
+    TreeCache,
+    TreeStore,
+    batches,
+    roots_of,
+)
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
 from placement.foresight.explanation.counts import HostCounts
@@ -33,7 +36,9 @@ from placement.foresight.explanation.relaxations import NONE_HELPS, Helping, Rel
 from placement.foresight.explanation.value import Explanation, Hosts, Reasons
 from placement.foresight.explanation.words import sentences
 from placement.foresight.explanation.words.facts import Names
+from placement.objects.provider_parts import read_names
 from placement.runtime import deadline
+from placement.runtime.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of refused hosts that are evaluated for the log.

@@ -6,15 +6,18 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
 from placement.candidates.constraints import kinds_of, signature
-from placement.candidates.model import Pool
-from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.search.splits import split_signature
-from placement.candidates.stated_terms import StatedTerm, terms_from_group, terms_from_root
+from placement.candidates.model import Pool, Refusal
+from placement.candidates.request import (
+    CandidateRequest,
+    RequestGroup,
+    StatedTerm,
+    terms_from_group,
+    terms_from_root,
+)
+from placement.candidates.search import SearchPlan, split_signature
 from placement.candidates.terms import Masks, PlaceTerm, Term
-from placement.candidates.trace import Refusal
+from placement.runtime.budget import COST_PER_PROVIDER, Charge, uncharged
 
 
 class JoinedPlan(SearchPlan):

@@ -6,10 +6,9 @@ from operator import and_
 from typing import NamedTuple
 
 from placement.candidates.constraints import Cards
-from placement.candidates.model import Member, Options, Pool
-from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.model import Member, Options, Pool, Refusal
+from placement.candidates.request import StatedTerm
 from placement.candidates.terms import Masks, bits
-from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.joint_causes import JointCauses

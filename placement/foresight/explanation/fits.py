@@ -2,12 +2,12 @@
 
 from collections.abc import Hashable
 
-from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_RESULT, Budget
 from placement.candidates.model import Pool
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fit import Fit
 from placement.foresight.explanation.joint_causes import JointCauses
 from placement.foresight.explanation.solver import Solver
+from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_RESULT, Budget
 
 # Maximum number of fits in memory.
 MAX_FITS = 10_000

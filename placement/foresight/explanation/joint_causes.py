@@ -5,15 +5,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from placement.candidates.budget import BudgetSpentError
 from placement.candidates.constraints import Cards, Exclusive, ExclusiveIfUnused, SameSubtree
-from placement.candidates.model import Options, Pool
-from placement.candidates.plan import SearchPlan
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Options, Pool, Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.search import SearchPlan
+from placement.candidates.terms import Amount
 from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.foresight.explanation.solver import Solver
+from placement.runtime.budget import BudgetSpentError
 
 
 class JointCauses:

@@ -5,12 +5,9 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.model import Member, Pool
+from placement.candidates.model import Member, Pool, Refusal
 from placement.candidates.request import CandidateRequest
-from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
-from placement.candidates.terms.amounts import Amount, has_near
-from placement.candidates.trace import Refusal
-from placement.candidates.trees.inventories import read_inventories
+from placement.candidates.terms import STOCK_CONDITIONS, Amount, InTree, has_near, of_kind
 from placement.foresight.explanation.causes import Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fit import Fit
@@ -19,6 +16,7 @@ from placement.foresight.explanation.value import UnservedHost
 from placement.foresight.explanation.words.phrases import are
 from placement.foresight.explanation.words.sentences import Words
 from placement.inventory import fits
+from placement.objects.provider_parts import read_inventories
 
 # Maximum number of mentioned hosts with a provider in a tree that the request names.
 MAX_NAMED = 3

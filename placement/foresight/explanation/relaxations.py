@@ -9,15 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
-from placement.candidates.model import Pool, Tree
-from placement.candidates.request import UNSUFFIXED
-from placement.candidates.requirements import Requirement
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms import Masks, Untainted, each_mask, lowest, of_kind
-from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
-from placement.candidates.trace import Refusal
-from placement.candidates.trees.sharing import AnchorPools
+from placement.candidates.model import Pool, Refusal, Tree
+from placement.candidates.request import UNSUFFIXED, StatedTerm
+from placement.candidates.search import Requirement
+from placement.candidates.terms import (
+    AMOUNT_KEYWORD,
+    Amount,
+    Masks,
+    Untainted,
+    each_mask,
+    lowest,
+    of_kind,
+)
+from placement.candidates.trees import AnchorPools
 from placement.foresight.explanation.explained_plan import (
     ExplainedPlan,
     RequestChange,
@@ -28,8 +32,8 @@ from placement.foresight.explanation.fit import Fit, Shortage
 from placement.foresight.explanation.solver import Solver
 from placement.foresight.explanation.value import Relaxed
 from placement.foresight.explanation.words import sentences
-from placement.foresight.shares import BudgetShare
 from placement.inventory import Stock, fits, largest, sizes
+from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget, BudgetShare
 
 # Maximum number of amounts of a splittable class that are tried on one host.
 MAX_AMOUNTS = 64

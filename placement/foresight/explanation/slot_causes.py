@@ -4,12 +4,10 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import and_, or_
 
-from placement.candidates.model import Pool
-from placement.candidates.requirements import Requirement
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms import Masks, each_mask, lowest
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Pool, Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.search import Requirement
+from placement.candidates.terms import Amount, Masks, each_mask, lowest
 from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Hashable
 
-from placement.candidates.budget import (
+from placement.candidates.constraints import Kinds
+from placement.candidates.model import Options, Pool
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search import is_served
+from placement.foresight.explanation.explained_plan import ExplainedPlan, JoinedPlan
+from placement.runtime.budget import (
     COST_PER_PROVIDER,
     COST_PER_RESULT,
     COST_PER_STEP,
     Budget,
+    BudgetShare,
 )
-from placement.candidates.constraints import Kinds
-from placement.candidates.model import Options, Pool
-from placement.candidates.request import CandidateRequest
-from placement.candidates.search.splits import is_served
-from placement.foresight.explanation.explained_plan import ExplainedPlan, JoinedPlan
-from placement.foresight.shares import BudgetShare
 
 # One host may use 1/SHARE of the limit on work. A host that needs more is undecided.
 SHARE = 16

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import StatedTerm
 
 # Codes of searches and of whole requests. In version 2.0, no host has these codes.
 _OTHERS = {

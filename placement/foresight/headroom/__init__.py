@@ -11,13 +11,3 @@ from placement.foresight.headroom.value import (
     HeadroomQuery,
     LimitedHosts,
 )
-
-__all__ = [
-    "Figures",
-    "Headroom",
-    "HeadroomQuery",
-    "LimitedHosts",
-    "find_headroom",
-    "measure_on",
-    "resolve_headroom",
-]

@@ -5,9 +5,9 @@ The bounds do not depend on the number of ways in which a request can be served,
 
 from collections.abc import Iterable, Sequence
 
-from placement.candidates.constraints.collective_traits import bits_met
+from placement.candidates.constraints import bits_met
 from placement.candidates.model import Options, Pool
-from placement.candidates.plan import SearchPlan
+from placement.candidates.search import SearchPlan
 
 # More consumers than any pool can serve.
 UNBOUNDED = 1 << 62

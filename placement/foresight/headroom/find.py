@@ -10,18 +10,21 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.constraints import Cards
 from placement.candidates.model import Pool, SharingMember, Tree
-from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
+from placement.candidates.search import SearchPlan
 from placement.candidates.terms import MemberOf, of_kind
-from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
-from placement.candidates.trees.scan import Scan
-from placement.candidates.trees.sharing import AnchorPools, untainted
-from placement.candidates.trees.source import HostSource, SnapshotHosts, UnusedHosts
-from placement.candidates.trees.store import TreeCache
-from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.candidates.trees import (
+    DEFAULT_TUNING,
+    AnchorPools,
+    ResolvedRequest,
+    Scan,
+    SearchTuning,
+    TreeCache,
+    resolve_all,
+    untainted,
+)
 from placement.config import CandidateSettings, SpecialTraits
 from placement.foresight.headroom.hosts import FlatCounter, HostBatch, MeasuredHosts
 from placement.foresight.headroom.limits import LimitFinder
@@ -33,7 +36,9 @@ from placement.foresight.headroom.value import (
     RoomLimit,
     Totals,
 )
+from placement.foresight.hosts import HostSource, SnapshotHosts, UnusedHosts
 from placement.runtime import stopwatch
+from placement.runtime.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of distinct hosts of one request in memory.

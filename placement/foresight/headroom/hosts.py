@@ -11,25 +11,23 @@ from functools import cached_property
 from itertools import accumulate
 from operator import eq
 
-from placement.candidates.budget import (
+from placement.candidates.model import Pool, Refusal, SharingMember, Stocks, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search import SearchPlan
+from placement.candidates.terms import AMOUNT_CODES, MemberOf, NotMemberOf, PlaceTerm, of_kind
+from placement.errors import DeadlineExceeded
+from placement.foresight.explanation.causes import ORDER, Rejection
+from placement.foresight.headroom.limits import LimitFinder, limit_of
+from placement.foresight.headroom.value import HeadroomQuery, RoomLimit, Totals
+from placement.foresight.hosts import HostSource
+from placement.inventory import Stock
+from placement.runtime.budget import (
     COST_PER_PROVIDER,
     REQUEST_DEADLINE,
     Budget,
     BudgetSpentError,
     Charge,
 )
-from placement.candidates.model import Pool, SharingMember, Stocks, Tree
-from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest
-from placement.candidates.terms import MemberOf, NotMemberOf, PlaceTerm, of_kind
-from placement.candidates.terms.amounts import AMOUNT_CODES
-from placement.candidates.trace import Refusal
-from placement.candidates.trees.source import HostSource
-from placement.errors import DeadlineExceeded
-from placement.foresight.explanation.causes import ORDER, Rejection
-from placement.foresight.headroom.limits import LimitFinder, limit_of
-from placement.foresight.headroom.value import HeadroomQuery, RoomLimit, Totals
-from placement.inventory import Stock
 
 # Capacity of a host that has enough of every class.
 PLENTY = 1 << 62

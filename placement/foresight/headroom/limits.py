@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from placement.candidates.budget import Budget
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
-from placement.candidates.terms.amounts import Amount
+from placement.candidates.terms import Amount
 from placement.foresight.explanation.causes import Rejection
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fits import Fits
 from placement.foresight.headroom.value import UNDECIDED, RoomLimit
+from placement.runtime.budget import Budget
 
 
 class LimitFinder:

@@ -5,22 +5,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from operator import floordiv
 
-from placement.candidates.budget import (
+from placement.candidates.constraints import Cards, Exclusive, bits_met, kinds_of, shape
+from placement.candidates.model import Options, Pool, Row
+from placement.candidates.search import Candidate, SearchPlan, SplitSearches, solutions
+from placement.foresight.headroom.bounds import seats, upper_bound
+from placement.runtime.bounded import SizeLimitedDict
+from placement.runtime.budget import (
     COST_PER_PROVIDER,
     COST_PER_RESULT,
     COST_PER_STEP,
     Budget,
+    BudgetShare,
 )
-from placement.candidates.constraints import Cards, Exclusive, kinds_of, shape
-from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.model import Options, Pool, Row
-from placement.candidates.plan import SearchPlan
-from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.solver import solutions
-from placement.candidates.search.splits import SplitSearches
-from placement.foresight.headroom.bounds import seats, upper_bound
-from placement.foresight.shares import BudgetShare
-from placement.runtime.bounded import SizeLimitedDict
 
 # One pool may use 1/SHARE of all work.
 SHARE = 64

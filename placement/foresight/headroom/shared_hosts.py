@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.constraints import Cards
 from placement.candidates.model import Options, Pool, Row, SharingMember
-from placement.candidates.plan import SearchPlan
+from placement.candidates.search import SearchPlan
 from placement.foresight.headroom.bounds import joint_classes, seats
 from placement.foresight.headroom.pool_headroom import (
     PoolHeadroom,
@@ -20,6 +19,7 @@ from placement.foresight.headroom.pool_headroom import (
     only_sharing,
 )
 from placement.objects.cards import CardFace, clashes
+from placement.runtime.budget import COST_PER_STEP, Budget
 
 # Root id and position of a provider.
 ProviderKey = tuple[int, int]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placement.candidates.model import Refusal
 from placement.candidates.request import CandidateRequest
-from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import ORDER
 
 

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.model import SharingMember, Tree
-from placement.candidates.order import Order, Rank, rank_by
-from placement.candidates.trees.sharing import sharing_in
-from placement.candidates.trees.source import MAX_BATCH
+from placement.candidates.request import Order, Rank, rank_by
+from placement.candidates.trees import sharing_in
 from placement.errors import BadBody, NotARoot
 from placement.errors.base import at_member
+from placement.foresight.hosts import MAX_BATCH
 from placement.foresight.simulation.value import Add, Allocations, Change, ClaimOnCopies, Remove
 from placement.objects import identifiers
 from placement.runtime.bounded import SizeLimitedDict
+from placement.runtime.budget import COST_PER_PROVIDER, Charge
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of hosts that all changes together add.

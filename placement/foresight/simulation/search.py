@@ -9,24 +9,24 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
-from placement.candidates.budget import COST_PER_STEP, Budget
-from placement.candidates.model import Pool, Tree
-from placement.candidates.plan import SearchPlan
+from placement.candidates.model import Pool, Refusal, Trace, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search.anchors import AnchorSearches, Search
-from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.ordered import OrderedHosts
-from placement.candidates.search.splits import SplitSearches
-from placement.candidates.stats import Trace
+from placement.candidates.search import (
+    AnchorSearches,
+    Candidate,
+    OrderedHosts,
+    Search,
+    SearchPlan,
+    SplitSearches,
+)
 from placement.candidates.terms import TermChecks
-from placement.candidates.trace import Refusal
-from placement.candidates.trees.conditions import spanning_terms
-from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
+from placement.candidates.trees import AnchorPools, sharing_pool, spanning_terms, untainted
 from placement.foresight.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.foresight.explanation.words.phrases import joined
 from placement.foresight.simulation.copies import CopiedHosts
 from placement.foresight.simulation.value import Unplaced
 from placement.runtime.bounded import SizeLimitedDict
+from placement.runtime.budget import COST_PER_STEP, Budget
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of requests with cached results, each of which may refer to all hosts, and maximum

@@ -6,17 +6,21 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Budget, uncharged
 from placement.candidates.request import CandidateRequest
-from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
-from placement.candidates.trees.scan import PlainRoots
-from placement.candidates.trees.source import SnapshotHosts
-from placement.candidates.trees.store import TreeCache
-from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.candidates.trees import (
+    DEFAULT_TUNING,
+    PlainRoots,
+    ResolvedRequest,
+    SearchTuning,
+    TreeCache,
+    resolve_all,
+    resolve_each,
+)
 from placement.config import CandidateSettings, SpecialTraits
 from placement.errors import Invalid
 from placement.foresight.explanation.explained_hosts import names_from
 from placement.foresight.headroom import measure_on, resolve_headroom
+from placement.foresight.hosts import SnapshotHosts
 from placement.foresight.simulation.consumers import (
     read_consumers,
     read_spread_groups,
@@ -26,6 +30,7 @@ from placement.foresight.simulation.copies import CopiedHosts, check_roots
 from placement.foresight.simulation.state import Resolved, State, StatedRequests
 from placement.foresight.simulation.value import ClaimOnCopies, Drain, Simulation, SimulationRequest
 from placement.runtime import deadline
+from placement.runtime.budget import Budget, uncharged
 
 # Maximum duration of a simulation, in seconds.
 MAX_SECONDS = 30.0

@@ -4,10 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search.candidate import Candidate
-from placement.candidates.trees.resolve import ResolvedRequest
+from placement.candidates.search import Candidate
+from placement.candidates.trees import ResolvedRequest
 from placement.config import SpecialTraits
 from placement.errors import Invalid
 from placement.foresight.explanation.explained_hosts import ReadNames
@@ -39,6 +38,7 @@ from placement.foresight.simulation.value import (
 )
 from placement.objects import identifiers
 from placement.objects.claim_records import sum_by_class
+from placement.runtime.budget import Budget, BudgetSpentError
 from placement.vocabulary import SHARING_TRAIT
 
 # The code of consumers for which a drained host serves only as a sharing provider.

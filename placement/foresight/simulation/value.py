@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search.candidate import Candidate
+from placement.candidates.search import Candidate
 from placement.foresight.headroom import Headroom, HeadroomQuery
 from placement.objects.claims import SpreadGroup
 from placement.objects.holdings import HoldingConsumer

@@ -2,14 +2,13 @@
 
 import pytest
 
-from placement.candidates.budget import Budget
-from placement.candidates.model import Member, Pool, Stocks, Tree
+from placement.candidates.model import Member, Pool, Stocks, Trace, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.search.anchors import AnchorSearches
-from placement.candidates.stats import Trace
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.inventory import Stock
+from placement.runtime.budget import Budget
 
 VCPU = Stocks({"VCPU": Stock(8, 0, 1, 8, 1)})
 ONE_LESS = Stocks({"VCPU": Stock(8, 1, 1, 8, 1)})

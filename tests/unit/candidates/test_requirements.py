@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
+from placement.candidates.model import Member, Pool, Refusal, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.requirements import Requirement
@@ -17,7 +17,6 @@ from placement.candidates.terms import (
     RequiredTraits,
 )
 from placement.candidates.terms.amounts import AMOUNT_CODES
-from placement.candidates.trace import Refusal
 from placement.inventory import Stock, fits
 
 STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)

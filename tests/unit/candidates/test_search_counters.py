@@ -7,17 +7,16 @@ from itertools import islice
 
 import pytest
 
-from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.model import Member, Pool, Stocks, Tree
+from placement.candidates.model import Member, Pool, Stocks, Trace, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.search.anchors import AnchorSearches
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
 from placement.candidates.search.splits import SplitSearches
-from placement.candidates.stats import Trace
 from placement.candidates.terms import RequiredTraits, Term
 from placement.inventory import Stock
+from placement.runtime.budget import COST_PER_STEP, Budget, BudgetSpentError
 
 
 def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:

@@ -5,7 +5,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from placement.candidates.budget import uncharged
 from placement.candidates.model import Member, SharingMember, Stocks, Tree
 from placement.candidates.terms import (
     ForbiddenTrait,
@@ -23,6 +22,7 @@ from placement.candidates.trees.sharing import (
     sharing_pool,
 )
 from placement.inventory import Stock
+from placement.runtime.budget import uncharged
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

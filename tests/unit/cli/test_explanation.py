@@ -8,7 +8,7 @@ import pytest
 from falcon_placement_client.commands import explanation
 from falcon_placement_client.commands.explanation import Terminal
 from falcon_placement_client.query import parse_query
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
 
 HOSTS = [f"{number:08}-0000-4000-8000-000000000000" for number in range(9)]
 REQUEST = parse_query(

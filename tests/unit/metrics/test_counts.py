@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import Counter
 
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
 from placement.db.retries import Cause
 from placement.metrics import declarations as d
 from placement.metrics.counts import Counts

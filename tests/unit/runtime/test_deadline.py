@@ -4,10 +4,9 @@ import threading
 
 import pytest
 
-from placement.candidates import budget
-from placement.candidates.budget import Budget, BudgetSpentError
 from placement.errors import DeadlineExceeded
-from placement.runtime import deadline
+from placement.runtime import budget, deadline
+from placement.runtime.budget import Budget, BudgetSpentError
 
 
 class Clock:
@@ -143,7 +142,7 @@ def test_a_search_that_needs_a_result_is_ended_by_the_deadline_alone(clock: Cloc
 
 def test_other_threads_run_whenever_a_search_looks_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
     yields: list[float] = []
-    monkeypatch.setattr("placement.candidates.budget.time.sleep", yields.append)
+    monkeypatch.setattr("placement.runtime.budget.time.sleep", yields.append)
     spent = Budget(10**6)
     for _ in range(10 * budget.WORK_BETWEEN_CHECKS):
         spent.spend(1)

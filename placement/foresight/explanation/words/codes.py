@@ -6,8 +6,8 @@ sentence about them: "20 hosts" + "have no provider with 20 VCPU free (the most 
 
 from collections.abc import Callable, Mapping
 
+from placement.candidates.model import Refusal
 from placement.candidates.terms import NotMemberOf
-from placement.candidates.trace import Refusal
 from placement.foresight.explanation.causes import SpecialCase
 from placement.foresight.explanation.words import joins
 from placement.foresight.explanation.words.facts import TOO_LITTLE, Facts, Phrase

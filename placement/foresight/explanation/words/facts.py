@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from placement.candidates.plan import SearchPlan
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.search import SearchPlan
+from placement.candidates.terms import Amount
 from placement.foresight.explanation.causes import Extreme, RejectionCause
 from placement.foresight.explanation.words.phrases import (
     amount_of,

@@ -3,9 +3,8 @@
 The requirement of a phrase depends only on the request.
 """
 
-from placement.candidates.request import SubtreeRule
-from placement.candidates.stated_terms import terms_from_group
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import SubtreeRule, terms_from_group
 from placement.foresight.explanation.causes import SpecialCase
 from placement.foresight.explanation.words.facts import Facts, Phrase
 from placement.foresight.explanation.words.phrases import (

@@ -2,10 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from placement.candidates.request import SubtreeRule
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
-from placement.candidates.terms.amounts import Amount
+from placement.candidates.request import StatedTerm, SubtreeRule
+from placement.candidates.terms import GROUP_TERMS, Amount, PlaceTerm, Term, Untainted
 
 # Maximum length of a list of names.
 MAX_NAMES = 5

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 
-from placement.candidates.plan import SearchPlan
-from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
-from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
+from placement.candidates.model import Refusal
+from placement.candidates.request import StatedTerm
+from placement.candidates.search import SearchPlan
+from placement.candidates.terms import Amount, MemberOf, PlaceTerm, Term, Untainted
 from placement.foresight.explanation.causes import ORDER, RejectionCause
 from placement.foresight.explanation.rejected_hosts import CauseHosts
 from placement.foresight.explanation.value import Hosts, Relaxed

@@ -2,8 +2,8 @@
 
 import pytest
 
+from placement.candidates.model import Refusal
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
-from placement.candidates.trace import Refusal
 from placement.inventory import Stock
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from placement.candidates.model import Refusal
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.trace import Refusal
 from placement.foresight.explanation import CODES
 from placement.foresight.explanation.causes import RejectionCause
 from placement.foresight.explanation.rejected_hosts import CauseHosts
@@ -32,7 +32,7 @@ def test_meanings_are_defined_in_one_place() -> None:
     }
     for code in CODES:
         defined_in = {path.name for path, text in texts.items() if f'"{code.meaning}"' in text}
-        assert defined_in <= {"trace.py"}, code
+        assert defined_in <= {"model.py"}, code
     assert len(texts) > 300
 
 

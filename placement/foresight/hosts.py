@@ -10,12 +10,17 @@ from typing import Protocol
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Charge
 from placement.candidates.model import Member, Roots, SharingMember, Stocks, Tree
-from placement.candidates.trees.scan import PlainRoots
-from placement.candidates.trees.sharing import SharingProvider, roots_of, sharing_members
-from placement.candidates.trees.store import TreeCache, TreeStore
-from placement.candidates.tuning import SearchTuning
+from placement.candidates.trees import (
+    PlainRoots,
+    SearchTuning,
+    SharingProvider,
+    TreeCache,
+    TreeStore,
+    roots_of,
+    sharing_members,
+)
+from placement.runtime.budget import Charge
 
 # Maximum number of trees in a batch.
 MAX_BATCH = 8192

@@ -7,6 +7,7 @@ checks the deadline of the request, and lets other threads run, at regular amoun
 
 import time
 from collections.abc import Callable
+from typing import Self
 
 from placement.runtime import deadline
 
@@ -107,3 +108,25 @@ class Budget:
     def spent(self) -> bool:
         """Whether a limit has ended the search."""
         return self.ended_by is not None
+
+
+class BudgetShare(Budget):
+    """A part of the work of a budget. A `with` block that spends all of it ends without an error.
+
+    Several blocks may use one share. Its work is also charged to the whole budget.
+    """
+
+    def __init__(self, whole: Budget, max_steps: int) -> None:
+        super().__init__(max_steps)
+        self._whole = whole
+        # The part of `cost` that has been charged to the whole budget.
+        self._charged = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _type: object, error: object, _traceback: object) -> bool:
+        """Charge the work. Raises BudgetSpentError if the whole budget is spent."""
+        cost, self._charged = self.cost - self._charged, self.cost
+        self._whole.spend(cost)
+        return isinstance(error, BudgetSpentError)
