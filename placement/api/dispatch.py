@@ -7,6 +7,7 @@ order. If a request has several errors, the response reports the first one.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
@@ -115,7 +116,10 @@ class Endpoint:
             # This check is the last one because it is the most expensive one.
             call = self._with_body(req, route, route.body_schema, call)
         try:
-            reply = route.handler(call)
+            # To nova, 503 is a failure: it does not repeat the request, which leaves allocations.
+            repeats = req.method == "GET" and not Feature.WHOLE_LANGUAGE.at(version)
+            work = partial(route.handler, call)
+            reply = service.database.repeat_read(work) if repeats else work()
         except Unmodified as unmodified:
             _write_unmodified(resp, unmodified.tag)
             return

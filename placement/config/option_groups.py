@@ -127,11 +127,12 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "database. The default is 30 at microversions 1.x and 5 at 2.0. Waiting for locks of "
             "other writers does not count; [placement_database] write_timeout limits it. A search "
             "or an explanation that reaches the deadline returns its results so far, as at "
-            "max_search_steps. Any other request fails with 503 and changes nothing. GET "
-            "/allocation_candidates at 1.x with a limit, which nova sends, fails with 503 only at "
-            "the deadline: while it has no candidate, the search continues beyond "
-            "max_search_steps, and it starts again if the database fails, cancels a statement or "
-            "has no free connection. 0 means no limit; such a request then fails like others.",
+            "max_search_steps. Any other request fails with 503 and changes nothing. GET requests "
+            "at 1.x are repeated until the deadline if the database fails or has no free "
+            "connection. GET /allocation_candidates at 1.x with a limit, which nova sends, fails "
+            "with 503 only at the deadline: it is also repeated if the database cancels a "
+            "statement, and while it has no candidate, the search continues beyond "
+            "max_search_steps. 0 means no limit; requests are then not repeated.",
         ),
         cfg.IntOpt(
             "max_answer_size",

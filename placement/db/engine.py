@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from threading import BoundedSemaphore
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -51,6 +52,7 @@ Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 
 COMMAND_PATIENCE = 30.0  # seconds that commands wait for a database that does not respond
+MAX_WAITING_READS = 20  # in a process; the shipped servers have 32 threads
 MAX_VIEWS = 3  # maximum number of views to compare if consecutive views differ
 
 
@@ -123,6 +125,8 @@ class Database:
         self.writer = self._pool(settings.connection, Role.WRITE)
         # Pool of connections for read transactions, which may use a replica.
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
+        # Held by each read that waits for the database.
+        self._waiting_reads = BoundedSemaphore(MAX_WAITING_READS)
         self._primary = _Primary(
             self._pool(settings.connection, Role.READ) if settings.slave_connection else self.reader
         )
@@ -205,24 +209,35 @@ class Database:
         with translate_read_errors(), reading(self.reader, one_view=False) as conn:
             yield conn
 
-    def read_trees_until_deadline(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` in a `read_trees` block, and return its result.
+    def repeat_read(self, work: Callable[[], Result], *, insists: bool = False) -> Result:
+        """Run `work`, which only reads, and return its result.
 
-        If the database fails, a statement takes too long or no connection becomes available, run
-        `work` again until the deadline of the request, which then includes waits. Without a
-        deadline, run it once. Raises the same errors as `read`.
+        If the database fails or no connection becomes available, run `work` again until the
+        deadline of the request, which then includes waits. Without a deadline, run it once. A
+        request that waits occupies a thread, so at most MAX_WAITING_READS requests of a process
+        wait. Raises the same errors as `read`.
+
+        Args:
+            work: the function.
+            insists: whether to wait regardless of other requests, and to run `work` again if a
+                statement takes too long.
         """
         deadline.count_waits()
-        pauses = Pauses()
-        while True:
-            try:
-                with self.read_trees() as conn:
-                    return work(conn)
-            except (DatabaseUnavailable, StatementTooLong) as error:
-                if deadline.is_over() or not deadline.is_set():
-                    raise
-                LOG.info("repeating a read: %s", error.complaint)
-            pauses.wait()
+        errors = (DatabaseUnavailable, StatementTooLong) if insists else DatabaseUnavailable
+        pauses, may_wait = Pauses(), insists
+        try:
+            while True:
+                try:
+                    return work()
+                except errors as error:
+                    may_wait = may_wait or self._waiting_reads.acquire(blocking=False)
+                    if not may_wait or deadline.is_over() or not deadline.is_set():
+                        raise
+                    LOG.info("repeating a read: %s", error.complaint)
+                pauses.wait()
+        finally:
+            if may_wait and not insists:
+                self._waiting_reads.release()
 
     def read_one(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work`, which executes one statement, and return its result.
@@ -273,19 +288,16 @@ class Database:
         while True:
             try:
                 return self._attempt(work, retries.deadline, contended=contended)
-            except (Restart, exc.IntegrityError, exc.TimeoutError) as error:
+            except (Restart, exc.DBAPIError, exc.TimeoutError) as error:
                 if isinstance(error, Contended) and not contended:
                     contended = True  # the next attempt cannot fail for the same reason
                     continue
+                if isinstance(error, exc.DBAPIError):
+                    self._writes_fail = unusable_error(error)
+                    if codes.is_read_only(error):
+                        self._primary.refuse()
                 retries.allow(error)
-                cause = cause_of(error)
-            except exc.DBAPIError as error:
-                self._writes_fail = unusable_error(error)
-                if codes.is_read_only(error):
-                    self._primary.refuse()
-                retries.allow(error)
-                cause = cause_of(error)
-            events.emit(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
+                events.emit(Event.RETRY, attempt=pauses.attempts + 1, cause=cause_of(error))
             with deadline.waiting():
                 pauses.wait()
 

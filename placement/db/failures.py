@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from sqlalchemy import exc
 
@@ -20,13 +21,17 @@ def translate_read_errors() -> Iterator[None]:
     """Convert the database errors of a read to errors for clients."""
     try:
         yield
-    except exc.DBAPIError as error:
+    except (exc.DBAPIError, exc.TimeoutError) as error:
+        raise_final(error)
+
+
+def raise_final(error: exc.DBAPIError | exc.TimeoutError) -> NoReturn:
+    """Raise the error for clients, or the error itself if it is a mistake of this service."""
+    if isinstance(error, exc.DBAPIError):
         raise_if_permanent(error)
         if not codes.is_retriable(error) and not isinstance(error, exc.OperationalError):
-            raise
-        raise DatabaseUnavailable(one_line(error)) from error
-    except exc.TimeoutError as error:
-        raise DatabaseUnavailable(one_line(error)) from error
+            raise error
+    raise DatabaseUnavailable(one_line(error)) from error
 
 
 def raise_if_permanent(error: exc.DBAPIError) -> None:

@@ -69,7 +69,9 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
     @sa.event.listens_for(engine, "handle_error")
     def leave_connection(context: sa.engine.ExceptionContext) -> None:
-        if not dialect.errors.reconnect.isdisjoint(codes_of(context.original_exception)):
+        # A new connection has failed.
+        is_refused = (conn := context.connection) is None or conn.invalidated
+        if is_refused or dialect.errors.reconnect & codes_of(context.original_exception):
             context.is_disconnect = True
 
     # -- each transaction

@@ -9,10 +9,10 @@ from sqlalchemy import exc
 
 from placement.config import DatabaseSettings
 from placement.db import codes
-from placement.db.failures import raise_if_permanent
+from placement.db.failures import raise_final, raise_if_permanent
 from placement.db.messages import one_line
 from placement.db.statement import Restart
-from placement.errors import DatabaseUnavailable, LostRace
+from placement.errors import LostRace
 
 LOG = logging.getLogger(__name__)
 
@@ -77,21 +77,21 @@ class Retries:
         # Remaining attempts after other violated constraints. These are likely to remain violated.
         self._broken_left = DUPLICATE_RETRIES
 
-    def allow(self, error: Exception) -> None:
+    def allow(self, error: Restart | exc.DBAPIError | exc.TimeoutError) -> None:
         """Return if the write may be retried after an error. Otherwise, raise the final error."""
         if isinstance(error, Restart):
-            self._allow_restart()
+            self._restarts_left -= 1
+            if self._restarts_left < 0:
+                raise LostRace from None
         elif isinstance(error, exc.IntegrityError):
             self._allow_broken_constraint(error)
         elif isinstance(error, exc.DBAPIError):
-            self._allow_fault(error)
+            raise_if_permanent(error)
+            if not codes.is_retriable(error) or time.monotonic() > self.deadline:
+                raise_final(error)
+            LOG.info("retrying a write: %s", one_line(error))
         else:
-            raise DatabaseUnavailable(one_line(error)) from error
-
-    def _allow_restart(self) -> None:
-        self._restarts_left -= 1
-        if self._restarts_left < 0:
-            raise LostRace from None
+            raise_final(error)
 
     def _allow_broken_constraint(self, error: exc.IntegrityError) -> None:
         self._duplicates_left -= 1
@@ -101,13 +101,3 @@ class Retries:
                 raise LostRace from error
         elif self._broken_left < 0:
             raise error
-
-    def _allow_fault(self, error: exc.DBAPIError) -> None:
-        raise_if_permanent(error)
-        if not codes.is_retriable(error):
-            if isinstance(error, exc.OperationalError):
-                raise DatabaseUnavailable(one_line(error)) from error
-            raise error
-        LOG.info("retrying a write: %s", one_line(error))
-        if time.monotonic() > self.deadline:
-            raise DatabaseUnavailable(one_line(error)) from error

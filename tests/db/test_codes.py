@@ -131,7 +131,7 @@ class Recorded(Service):
 
     def read(self) -> Any:
         """Send a read that passes a text to the database."""
-        return self.send("GET", "/resource_providers?name=nobody")
+        return self.send("GET", "/usages?project_id=nobody", version="2.0")
 
     def add_trait(self) -> Any:
         """Send a write that does not record a marker."""
@@ -182,11 +182,17 @@ def test_a_read_of_which_a_statement_fails(service: Recorded, code: object) -> N
     "code",
     [code for code in HERE if code not in codes.DUPLICATE and HERE[code] is not Then.REFUSED],
 )
-def test_a_search_with_a_limit_is_run_again_at_1_x(service: Recorded, code: object) -> None:
-    search = "/allocation_candidates?resources=VCPU:1&limit=10"
-    for version, expected in (("1.36", 200), ("2.0", 503)):
+def test_a_read_is_run_again_at_1_x(service: Recorded, code: object) -> None:
+    search = "/allocation_candidates?resources=VCPU:1"
+    too_long = 503 if HERE[code] is Then.TOO_LONG else 200
+    for path, version, expected in (
+        (f"{search}&limit=10", "1.36", 200),
+        (f"{search}&limit=10", "2.0", 503),
+        (search, "1.36", too_long),
+        ("/resource_providers", "1.0", too_long),
+    ):
         with failing_once(service.database.reader, "SELECT", code):
-            answer = service.send("GET", search, version=version)
+            answer = service.send("GET", path, version=version)
         assert answer.status_code == expected, answer.text
 
 

@@ -12,7 +12,6 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy.engine import Connection
 
 from placement.api import samples
 from placement.api.candidate_requests.json_form import read_alternatives
@@ -232,23 +231,20 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
     insists = request.limit is not None and not Feature.WHOLE_LANGUAGE.at(call.version)
     searched = replace(request, order=service.order) if insists and service.order else request
 
-    def search(conn: Connection) -> tuple[SearchResult, Explained | None]:
-        result = find_candidates(
-            conn, service.trees, searched, settings, tuning, needs_result=insists
-        )
+    def search() -> tuple[SearchResult, Explained | None]:
         explained = None
-        if request.explain:
-            bounds = result.stats.bounds_after(settings)
-            why = explain(result.scan, service.trees, bounds, tuning)
-            explained = Explained(why, body)
-        _log_empty(call, result, explained)
+        with service.database.read_trees() as conn:
+            result = find_candidates(
+                conn, service.trees, searched, settings, tuning, needs_result=insists
+            )
+            if request.explain:
+                bounds = result.stats.bounds_after(settings)
+                why = explain(result.scan, service.trees, bounds, tuning)
+                explained = Explained(why, body)
+            _log_empty(call, result, explained)
         return result, explained
 
-    if insists:
-        result, explained = service.database.read_trees_until_deadline(search)
-    else:
-        with service.database.read_trees() as conn:
-            result, explained = search(conn)
+    result, explained = service.database.repeat_read(search, insists=True) if insists else search()
     deadline.lift()  # the result is partial if the deadline ended the search
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 

@@ -28,7 +28,7 @@ UNKNOWN = exc.OperationalError("UPDATE t", None, failure(2055))
 
 
 @pytest.mark.parametrize("error", [Restart(), Unmatched()])
-def test_a_write_begins_again_as_often_as_is_set(error: Exception) -> None:
+def test_a_write_begins_again_as_often_as_is_set(error: Restart) -> None:
     tries = Retries(SETTINGS)
     for _ in range(SETTINGS.conflict_retries):
         tries.allow(error)
@@ -74,7 +74,9 @@ def test_a_deadlock_is_tried_again_until_the_deadline() -> None:
         (exc.OperationalError("SELECT t", None, failure(1969)), StatementTooLong),
     ],
 )
-def test_what_no_retry_mends_is_not_tried_again(error: Exception, kind: type[Exception]) -> None:
+def test_what_no_retry_mends_is_not_tried_again(
+    error: exc.DBAPIError, kind: type[Exception]
+) -> None:
     with pytest.raises(kind):
         Retries(SETTINGS).allow(error)
 
