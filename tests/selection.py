@@ -28,27 +28,32 @@ class Rule:
     # Where the files are.
     folder: str
     # Files and folders there, or "" for all of it; files with the name of a test after "::".
-    # The gabbit `usages.yaml` is the test `test_gabbits.py::usages`.
-    tests: Sequence[str] = ("",)
+    tests: Sequence[str] = ()
     # What the rule excepts, by the same names.
     but: Sequence[str] = ()
+    # Files in `gabbits`: `usages.yaml` is the test `test_gabbits.py::usages`.
+    gabbits: str = ""
 
     def has(self, name: str) -> bool:
         """Return whether a test is one of these."""
-        return _is_in(name, self._paths(self.tests)) and not _is_in(name, self._paths(self.but))
+        return _is_in(name, self._tests()) and not _is_in(name, self._paths(self.but))
 
     def has_all(self, path: str) -> bool:
         """Return whether all tests of a folder or file are among these."""
-        return _is_in(path, self._paths(self.tests)) and not _has_one(path, self._paths(self.but))
+        return _is_in(path, self._tests()) and not _has_one(path, self._paths(self.but))
 
     def has_some(self, path: str) -> bool:
         """Return whether some tests of a folder or file are among these."""
-        names = self._paths(self.tests)
+        names = self._tests()
         return _is_in(path, names) or _has_one(path, names)
 
     def names(self) -> Sequence[str]:
         """Return the complete names of the listed tests."""
-        return [*self._paths(self.tests), *self._paths(self.but)]
+        return [*self._tests(), *self._paths(self.but)]
+
+    def _tests(self) -> Sequence[str]:
+        gabbits = [f"test_gabbits.py::{name}" for name in self.gabbits.split()]
+        return self._paths([*self.tests, *gabbits] or [""])
 
     def _paths(self, names: Sequence[str]) -> Sequence[str]:
         return [f"{self.folder}/{name}".rstrip("/") for name in names]
@@ -79,20 +84,14 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_roles.py",
             "test_sweep.py",
             "test_wsgi_stack.py",
-            "test_gabbits.py::authentication",
-            "test_gabbits.py::content-types-by-version",
-            "test_gabbits.py::headers-by-version",
-            "test_gabbits.py::microversions",
-            "test_gabbits.py::policy",
-            "test_gabbits.py::routes-by-version",
-            "test_gabbits.py::second-line",
-            "test_gabbits.py::versions-and-errors",
         ],
         but=[
             # They send each condition that a query can state.
             "test_sweep.py::test_each_parameter_is_known_from_its_version_on",
             "test_sweep.py::test_each_group_parameter_takes_a_suffix_from_its_version_on",
         ],
+        gabbits="authentication content-types-by-version headers-by-version microversions policy "
+        "routes-by-version second-line versions-and-errors",
     ),
     Rule(
         "the bounds of headroom are those of its work in memory; random clouds are on all engines",
@@ -105,21 +104,10 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_reasons.py",
             "test_simulations.py",
-            "test_gabbits.py::explain-nearest",
-            "test_gabbits.py::explain-requests",
-            "test_gabbits.py::explain-taints",
-            "test_gabbits.py::explain-units",
-            "test_gabbits.py::granular-use-cases",
-            "test_gabbits.py::headroom",
-            "test_gabbits.py::hints",
-            "test_gabbits.py::magic-fpga-affinity",
-            "test_gabbits.py::magic-group-policy-same-subtree",
-            "test_gabbits.py::magic-nic-affinity",
-            "test_gabbits.py::modeling-granular",
-            "test_gabbits.py::modeling-same-subtree",
-            "test_gabbits.py::phrases",
-            "test_gabbits.py::simulations",
         ],
+        gabbits="explain-nearest explain-requests explain-taints explain-units granular-use-cases "
+        "headroom hints magic-fpga-affinity magic-group-policy-same-subtree "
+        "magic-nic-affinity modeling-granular modeling-same-subtree phrases simulations",
     ),
     Rule(
         "bodies and headers are read before a statement is sent; names in paths reach statements",
@@ -144,27 +132,19 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
     Rule(
         "versions choose forms of bodies and responses, and layers below the API know no version",
         "tests/api",
-        [
-            # Not those of writes that only old versions have: renamed classes, aggregates without
-            # a generation, consumers without an owner or a type.
-            "test_gabbits.py::candidates-by-version",
-            "test_gabbits.py::candidates-parameters-by-version",
-            "test_gabbits.py::error-codes-by-version",
-            "test_gabbits.py::inventories-by-version",
-            "test_gabbits.py::provider-filters-by-version",
-            "test_gabbits.py::providers-by-version",
-            "test_gabbits.py::traits-by-version",
-        ],
+        # Not those of writes that only old versions have: renamed classes, aggregates without
+        # a generation, consumers without an owner or a type.
+        gabbits="candidates-by-version candidates-parameters-by-version error-codes-by-version "
+        "inventories-by-version provider-filters-by-version providers-by-version "
+        "traits-by-version",
     ),
     Rule(
         "forms of requests, and words of refusals and explanations, are Python alone",
         "tests/api",
         [
             "test_dry_run.py::test_no_other_query_is_allowed",
-            "test_gabbits.py::candidates-errors",
-            "test_gabbits.py::explain-words",
-            "test_gabbits.py::language-json",
         ],
+        gabbits="candidates-errors explain-words language-json",
     ),
     Rule(
         "the requests of the gabbits, without HTTP: statements are the same",
@@ -256,15 +236,8 @@ SMOKE: Sequence[Rule] = (
     Rule(
         "a statement of each kind: claims, searches of trees and of sharing providers, and lists",
         "tests/api",
-        [
-            "test_gabbits.py::allocations-put",
-            "test_gabbits.py::claims",
-            "test_gabbits.py::provider-list-filters",
-            "test_gabbits.py::provider-trees",
-            "test_gabbits.py::reshaper",
-            "test_gabbits.py::vectors-e1-sharing",
-            "test_gabbits.py::vectors-e2-nested",
-        ],
+        gabbits="allocations-put claims provider-list-filters provider-trees reshaper "
+        "vectors-e1-sharing vectors-e2-nested",
     ),
     Rule(
         "DDL",
@@ -294,45 +267,14 @@ SAMPLE: Sequence[Rule] = (
     Rule(
         "each statement with data that tell a right answer from a wrong one",
         "tests/api",
-        [
-            "test_gabbits.py::aggregates-spellings",
-            "test_gabbits.py::allocations-capacity",
-            "test_gabbits.py::allocations-of-tree",
-            "test_gabbits.py::allocations-post",
-            "test_gabbits.py::allocations-put",
-            "test_gabbits.py::candidates-tree-blind",
-            "test_gabbits.py::claims",
-            "test_gabbits.py::claims-many",
-            "test_gabbits.py::consumers",
-            "test_gabbits.py::consumer-lists",
-            "test_gabbits.py::explain-hosts",
-            "test_gabbits.py::explain-traits",
-            "test_gabbits.py::holds",
-            "test_gabbits.py::inventories",
-            "test_gabbits.py::inventories-in-use",
-            "test_gabbits.py::language-can-split",
-            "test_gabbits.py::language-groups",
-            "test_gabbits.py::language-roots",
-            "test_gabbits.py::language-subtree",
-            "test_gabbits.py::lists-include",
-            "test_gabbits.py::lists-paging",
-            "test_gabbits.py::modeling-sharing-with-trees",
-            "test_gabbits.py::provider-list-filters",
-            "test_gabbits.py::provider-traits",
-            "test_gabbits.py::provider-trees",
-            "test_gabbits.py::reshaper",
-            "test_gabbits.py::resource-classes",
-            "test_gabbits.py::resource-providers",
-            "test_gabbits.py::rollup",
-            "test_gabbits.py::spread-groups",
-            "test_gabbits.py::traits",
-            "test_gabbits.py::usages",
-            "test_gabbits.py::vectors-e1-sharing",
-            "test_gabbits.py::vectors-e2-nested",
-            "test_gabbits.py::vectors-e3-traits",
-            "test_gabbits.py::vectors-e4-affinity",
-            "test_gabbits.py::vectors-e5-limits",
-        ],
+        gabbits="aggregates-spellings allocations-capacity allocations-of-tree allocations-post "
+        "allocations-put candidates-tree-blind claims claims-many consumers consumer-lists "
+        "explain-hosts explain-traits holds inventories inventories-in-use language-can-split "
+        "language-groups language-roots language-subtree lists-include lists-paging "
+        "modeling-sharing-with-trees provider-list-filters provider-traits provider-trees "
+        "reshaper resource-classes resource-providers rollup spread-groups traits usages "
+        "vectors-e1-sharing vectors-e2-nested vectors-e3-traits vectors-e4-affinity "
+        "vectors-e5-limits",
     ),
     Rule(
         "windows of a cloud, which SQL chooses",
@@ -394,6 +336,12 @@ SELECTIONS: Mapping[str, Sequence[Rule] | None] = {
     "smoke": SMOKE,
     "driver": DRIVER,
 }
+
+
+def files_of(selection: str) -> Sequence[str]:
+    """Return the files with the tests of a part. PERF: pytest imports no others."""
+    names = (name for rule in SELECTIONS[selection] or () for name in rule.names())
+    return list(dict.fromkeys(name.partition("::")[0] for name in names))
 
 
 def is_selected(selection: str, name: str) -> bool:
