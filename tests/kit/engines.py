@@ -3,7 +3,8 @@
 `PLACEMENT_ENGINE` is the engine of the tests' databases: sqlite (the default), mariadb, mysql or
 postgresql. The servers are programs installed on this machine, or in the directories
 `PLACEMENT_SERVERS` (separated by colons) that `.ci/servers` has made, each with a private data
-directory and a free port. `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB and MySQL: pymysql
+directory and a free port. `PLACEMENT_DATA` is the directory for these, instead of the one for
+temporary files. `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB and MySQL: pymysql
 (the default) or mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random
 examples than those of `make test-all` and the gate.
 """
@@ -41,6 +42,7 @@ FAMILY = "mariadb" if ENGINE == "mysql" else ENGINE
 TEARS_VIEWS = FAMILY == "mariadb"
 # The roots of trees with the programs of servers, of which none is taken from elsewhere.
 SERVERS_ROOT = os.environ.get("PLACEMENT_SERVERS")
+DATA = os.environ.get("PLACEMENT_DATA")
 START = 180  # seconds for the start of a server
 # Factor for the number of random examples that a test states. The default is enough to notice each
 # fault of the catalogues, and `make soak` runs more than stated.
@@ -69,7 +71,9 @@ class Server:
         self._options = options
         if kept is not None:
             kept.mkdir(parents=True, exist_ok=True)
-        self.directory = kept or Path(tempfile.mkdtemp(prefix=f"placement-{self.account}-"))
+        self.directory = kept or Path(
+            tempfile.mkdtemp(prefix=f"placement-{self.account}-", dir=DATA)
+        )
         new = not (self.directory / "data").exists()
         self._process: subprocess.Popen[bytes] | None = None
         self._own: dict[str, object] = {}

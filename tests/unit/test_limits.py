@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3846,
     "placement/operate": 813,
     "falcon_placement_client": 8671,
-    "tests": 49797,
+    "tests": 49757,
     "tests/cloud": 885,
 }
 
