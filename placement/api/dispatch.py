@@ -15,7 +15,7 @@ import falcon
 import orjson
 from oslo_context.context import RequestContext
 
-from placement.api import body_stream, dry_run, json_body, media_types, tags
+from placement.api import bodies, body_stream, dry_run, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature, Microversion, Versioned, exists_from
@@ -171,12 +171,12 @@ class Endpoint:
                     rights.require(rule)
 
     def _with_body(
-        self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call
+        self, req: falcon.Request, route: Route, schemas: Versioned[bodies.Schema], call: Call
     ) -> Call:
         with deadline.waiting():  # for the client
             raw = body_stream.read(req, self._service.settings.max_body_size)
         try:
-            value = json_body.decode(raw)
+            value = bodies.decode(raw)
             _check(schemas, call.version, value)
         except BadBody:
             # Some operations look up the object of the path first, so that 404 takes precedence
@@ -187,7 +187,7 @@ class Endpoint:
         return call._replace(body=value)
 
 
-def _check(schemas: Versioned[json_body.Schema], version: Microversion, value: Any) -> None:
+def _check(schemas: Versioned[bodies.Schema], version: Microversion, value: Any) -> None:
     """Raise BadBody if a body is invalid, with the versions at which it would be valid."""
     try:
         schemas.at(version).check(value)
@@ -195,7 +195,7 @@ def _check(schemas: Versioned[json_body.Schema], version: Microversion, value: A
         raise BadBody(f"{error}{_valid_at(schemas, version, value)}") from None
 
 
-def _valid_at(schemas: Versioned[json_body.Schema], version: Microversion, value: Any) -> str:
+def _valid_at(schemas: Versioned[bodies.Schema], version: Microversion, value: Any) -> str:
     """Return a hint about the versions at which a body would be valid, or ""."""
     ends = [since for since, _schema in schemas.entries[1:]]
     for (since, schema), end in zip_longest(schemas.entries, ends):
@@ -228,7 +228,7 @@ def _name_of(call: Call, text: str) -> str:
 def _members(value: Any, text: str, steps: tuple[str | int, ...] = ()) -> Iterator[str]:
     """Yield the paths of all body members that are equal to a text."""
     if value == text:
-        yield json_body.path_of(steps)
+        yield bodies.path_of(steps)
     items: Iterable[tuple[str | int, Any]] = ()
     if isinstance(value, dict):
         items = value.items()

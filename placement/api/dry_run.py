@@ -10,8 +10,8 @@ from placement.api.parameters import Parameter, bad, last_values, pairs, split
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
+    from placement.api.bodies import Schema
     from placement.api.history import Versioned
-    from placement.api.json_body import Schema
 
 NAME = "dry_run"
 HEADER = "Placement-Dry-Run"

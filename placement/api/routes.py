@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from placement.api import dry_run
+from placement.api.bodies import Schema
 from placement.api.candidate_requests import query_form, schema
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, Versioned, v
-from placement.api.json_body import Schema
 from placement.api.operations import (
     aggregates,
     allocations,

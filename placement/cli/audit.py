@@ -18,7 +18,7 @@ from placement.cli.database import connect
 from placement.cli.owners import read_owners
 from placement.db.engine import Database
 from placement.errors import UsageError
-from placement.operate import online_migrations, repairs
+from placement.operate import checks, online_migrations
 from placement.operate.checks import REVIEWS, Check
 from placement.operate.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
 from placement.runtime.messages import escaped
@@ -184,7 +184,7 @@ def _delete(database: Database, orphans: Sequence[Row]) -> int:
     deleted = 0
     with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as batches_to_do:
         for batch in batches_to_do:
-            deleted += database.write(partial(repairs.delete_unchanged, batch))
+            deleted += database.write(partial(checks.delete_unchanged, batch))
     return len(orphans) - deleted
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from placement import __version__, client
+from placement.api.bodies import Schema, path_of
 from placement.api.handler import Service
-from placement.api.json_body import Schema, path_of
 from placement.api.operations.headroom import HEADROOM_REQUESTS, MAX_LIMIT, read_headroom
 from placement.errors import ConfigurationError, LargeWorkBusy, PlacementError
 from placement.foresight.headroom import HeadroomQuery, find_headroom

@@ -2,11 +2,16 @@
 
 `db check` lists `FAULTS`. They accumulate over years of operation, or are caused by other software
 or operators that write to the database. `audit` lists `REVIEWS`: states that the API allows.
+
+Each repair first reads the affected rows without locks. It then repairs a few of them at a time, in
+transactions that acquire the usual locks and read these rows again. Therefore, a request waits only
+for a short transaction, and rows that other transactions have changed are not overwritten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -14,12 +19,106 @@ from placement.db.engine import Database
 from placement.db.statements import audit as audit_statements
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import derived
+from placement.objects import allocations, claim_records, derived
+from placement.objects.consumers import Consumer
 from placement.objects.derived import Corrections
-from placement.operate import findings, repairs
+from placement.operate import ancestry, findings, online_migrations
 from placement.operate.findings import WITHOUT_OWNER, Find, Finding, Inspection
-from placement.operate.repairs import Repair
 from placement.runtime.progress import Progress, silent
+
+# Maximum number of rows that one transaction
+ROWS_PER_TRANSACTION = 200
+
+
+class Repair(NamedTuple):
+    """The input of a repair."""
+
+    database: Database
+    # Project and user for consumers without a record.
+    consumer_owner: tuple[str, str]
+    progress: Progress = silent
+
+    def run(
+        self,
+        find: Callable[[Connection], Sequence[Any]],
+        write: Callable[[Sequence[Any], Connection], object],
+    ) -> None:
+        """Find rows, and write them, a few in each transaction."""
+        # A replica may not contain the previous repair.
+        with self.database.primary().read() as conn:
+            rows = find(conn)
+        for start in range(0, len(rows), ROWS_PER_TRANSACTION):
+            chunk = rows[start : start + ROWS_PER_TRANSACTION]
+            self.database.write(partial(write, chunk))
+
+
+def correct_roots(repair: Repair) -> None:
+    """Set the roots of providers by their parents, and remove parents that do not exist."""
+
+    def find(conn: Connection) -> Sequence[int]:
+        providers = ancestry.read_all(conn)
+        return sorted(providers.lineage.orphans | providers.wrong_roots.keys())
+
+    repair.run(find, lambda ids, conn: ancestry.correct(conn, ids))
+
+
+def delete_lost(kind: str) -> Callable[[Repair], None]:
+    """Return the repair that deletes rows of a kind that refer to a missing row."""
+
+    def delete(rows: Sequence[Any], conn: Connection) -> None:
+        # A view may be torn. Rows that are lost in two views are certainly lost, because ids are
+        # not reused while other transactions run.
+        still_lost = statements.lost_among(kind, rows).rows(conn)
+        if still_lost:
+            statements.delete_lost(kind, still_lost).execute(conn)
+
+    return lambda repair: repair.run(statements.lost(kind).rows, delete)
+
+
+def record_consumers(repair: Repair) -> None:
+    """Create records for consumers that only have allocations."""
+
+    def record(rows: Sequence[Any], conn: Connection) -> None:
+        unrecorded = statements.unrecorded_among([row.consumer for row in rows]).rows(conn)
+        uuids = [row.consumer for row in unrecorded]
+        online_migrations.record(conn, uuids, repair.consumer_owner)
+
+    repair.run(statements.unrecorded_consumers().rows, record)
+
+
+def delete_idle_consumers(repair: Repair) -> None:
+    """Delete consumers without allocations."""
+
+    def delete(rows: Sequence[Any], conn: Connection) -> None:
+        uuids = [row.consumer for row in rows]
+        allocations.delete_if(conn, uuids, lambda consumer: not consumer.allocations)
+
+    repair.run(statements.idle_consumers().rows, delete)
+
+
+def delete_lost_records(repair: Repair) -> None:
+    """Delete claim records that belong to no consumer."""
+    repair.database.write(claim_records.delete_meaningless)
+
+
+def heal(repair: Repair) -> Corrections:
+    return derived.heal(repair.database, repair.progress)
+
+
+def delete_unchanged(listed: Sequence[Mapping[str, object]], conn: Connection) -> int:
+    """Delete the listed consumers that have not changed since an audit. Return their number.
+
+    The number of statements does not depend on the number of consumers.
+    """
+    listed_as = {str(row["consumer"]): (row["id"], row["generation"]) for row in listed}
+
+    def unchanged(consumer: Consumer) -> bool:
+        # The condition on the id excludes a later consumer with the same UUID, whose generation may
+        # be equal.
+        return listed_as.get(consumer.uuid) == (consumer.id, consumer.generation)
+
+    return allocations.delete_if(conn, listed_as, unchanged)
+
 
 EXAMPLES = 3  # default number of rows that `db check` shows for a fault
 
@@ -44,7 +143,7 @@ class Check:
 def _lost_rows(kind: str, meaning: str) -> Check:
     """Return a check of rows that refer to a missing row."""
     find = findings.counted(partial(statements.lost, kind))
-    return Check(f"lost-{kind}", meaning, find, "they are deleted", repairs.delete_lost(kind))
+    return Check(f"lost-{kind}", meaning, find, "they are deleted", delete_lost(kind))
 
 
 # In the order of repair, because a repair may delete rows that have a later fault. Faults that are
@@ -55,7 +154,7 @@ FAULTS = (
         "providers whose parent does not exist",
         findings.providers(lambda ancestry: ancestry.lineage.orphans),
         "they become roots",
-        repairs.correct_roots,
+        correct_roots,
     ),
     Check(
         "loops",
@@ -68,7 +167,7 @@ FAULTS = (
         "providers whose root is not the top of their tree",
         findings.providers(lambda ancestry: ancestry.wrong_roots),
         "root_provider_id is set",
-        repairs.correct_roots,
+        correct_roots,
     ),
     _lost_rows("inventories", "inventories whose provider does not exist"),
     _lost_rows("allocations", "allocations whose provider does not exist"),
@@ -91,14 +190,14 @@ FAULTS = (
         "consumers that have allocations and no record",
         findings.counted(statements.unrecorded_consumers),
         "records are created, with the project and user for incomplete consumers",
-        repairs.record_consumers,
+        record_consumers,
     ),
     Check(
         "idle-consumers",
         "consumers without allocations",
         findings.counted(statements.idle_consumers),
         "they are deleted",
-        repairs.delete_idle_consumers,
+        delete_idle_consumers,
         wrong=False,
     ),
     Check(
@@ -106,7 +205,7 @@ FAULTS = (
         "claim records whose consumer does not exist",
         findings.counted(statements.records_without_consumer),
         "they are deleted",
-        repairs.delete_lost_records,
+        delete_lost_records,
         wrong=False,
     ),
     Check(
@@ -127,21 +226,21 @@ FAULTS = (
         "trees that have no revision",
         findings.counted(derived_statements.roots_without_revision),
         "every tree gets a new revision",
-        repairs.heal,
+        heal,
     ),
     Check(
         "used",
         "inventories whose `used` is not the sum of their allocations",
         findings.inventories(derived.wrong_used),
         "`used` is recomputed",
-        repairs.heal,
+        heal,
     ),
     Check(
         "capacity",
         "inventories whose `capacity` does not match their amounts",
         findings.inventories(derived.wrong_capacities),
         "`capacity` is recomputed",
-        repairs.heal,
+        heal,
     ),
     Check(
         "overcommitted",
@@ -207,10 +306,10 @@ def repair(
     correct in the database, and missing in the trees that processes have cached.
     """
     task = Repair(database, consumer_owner, progress)
-    # Several faults have the same repair. Derived columns depend on all other repairs.
+    # Several faults have the same repair. Derived columns depend on all other
     functions = dict.fromkeys(check.repair for check in FAULTS if check.repair is not None)
-    functions.pop(repairs.heal)
+    functions.pop(heal)
     with progress(list(functions), "kinds of repairs") as steps:
         for step in steps:
             step(task)
-    return repairs.heal(task)
+    return heal(task)

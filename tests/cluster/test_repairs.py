@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.objects import derived
-from placement.operate import checks, repairs
+from placement.operate import checks
 from tests.kit.builders import database_url
 from tests.kit.engines import seeded
 from tests.kit.rows import damage, wrong_usages
@@ -121,7 +121,7 @@ class Writer:
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service]]:
     monkeypatch.setattr(derived, "TREES_PER_TRANSACTION", 2)
-    monkeypatch.setattr(repairs, "ROWS_PER_TRANSACTION", 3)
+    monkeypatch.setattr(checks, "ROWS_PER_TRANSACTION", 3)
     patient = {"write_timeout": 120, "max_retries": -1}
     url = database_url(tmp_path)
     with (

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from placement import cli
 from placement.db import tables as t
-from placement.operate import checks, repairs
+from placement.operate import checks
 from placement.operate.findings import WITHOUT_OWNER, Inspection, Owners, Row
 from tests.kit.cloud import SHARING, aggregate_uuid, building, consumer_uuid, provider_uuid
 from tests.kit.service import Service, claim
@@ -312,7 +312,7 @@ def test_deleting_takes_as_many_statements_for_one_as_for_a_hundred(
 ) -> None:
     fill(service, count)
     listed = found_without_owner(service)
-    work = partial(repairs.delete_unchanged, listed)
+    work = partial(checks.delete_unchanged, listed)
     with counted(service.database) as statements:
         assert service.database.write(work) == count
     assert len(statements) <= 12
@@ -380,7 +380,7 @@ def test_a_concurrently_changed_consumer_stays(service: Service) -> None:
     for uuid in (again, gone):
         service.expect(204, "DELETE", f"/allocations/{uuid}")
     use(service, 2, (FIRST, "VCPU", 1))
-    assert service.database.write(partial(repairs.delete_unchanged, listed)) == 1
+    assert service.database.write(partial(checks.delete_unchanged, listed)) == 1
     assert service.get(f"/allocations/{lost}")["allocations"] == {}
     for uuid in (written, again):
         assert service.get(f"/allocations/{uuid}")["allocations"]

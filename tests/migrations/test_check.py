@@ -16,7 +16,7 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.entry import app
 from placement.objects import derived
-from placement.operate import checks, repairs
+from placement.operate import checks
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -136,7 +136,7 @@ def test_what_others_mend_meanwhile_is_left_alone(
     assert repair is not None
     before = rows(adopted)
     monkeypatch.setattr(Database, "write", late)
-    repair(repairs.Repair(adopted, ("project", "user")))
+    repair(checks.Repair(adopted, ("project", "user")))
     assert rows(adopted) == before
 
 

@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28830,
-    "placement/api": 5994,
+    "placement": 28819,
+    "placement/api": 5993,
     "placement/candidates": 4625,
     "placement/db": 5278,
     "placement/foresight": 3720,
     "placement/objects": 3846,
-    "placement/operate": 813,
+    "placement/operate": 803,
     "falcon_placement_client": 8671,
-    "tests": 49757,
+    "tests": 49754,
     "tests/cloud": 885,
 }
 

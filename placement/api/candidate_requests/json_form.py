@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
+from placement.api.bodies import path_of, size_of
 from placement.api.candidate_requests.checks import check
 from placement.api.candidate_requests.schema import CONFIGURED_ORDER, ORDER
 from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
-from placement.api.json_body import path_of, size_of
 from placement.api.parameters import MAX_ITEMS, bad
 from placement.candidates.request import (
     UNSUFFIXED,

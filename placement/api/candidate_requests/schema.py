@@ -8,13 +8,15 @@ from placement.api.bodies import (
     END,
     MAX_ITEMS,
     UUID_LIKE,
+    EitherSchema,
+    Schema,
     by_class,
     choice,
     closed,
+    path_of,
     sample,
 )
 from placement.api.history import Versioned
-from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.shapes import Fragment
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term
 

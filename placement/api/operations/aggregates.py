@@ -5,10 +5,9 @@ from dataclasses import replace
 from operator import attrgetter
 
 from placement.api import samples, tags
-from placement.api.bodies import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
+from placement.api.bodies import GENERATION, MAX_ITEMS, UUID_LIKE, Schema, closed, sample
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature, Versioned
-from placement.api.json_body import Schema
 from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects import aggregates

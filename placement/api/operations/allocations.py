@@ -13,6 +13,7 @@ from placement.api.bodies import (
     MAX_ITEMS,
     OWNER,
     UUID_LIKE,
+    Schema,
     by_class,
     by_uuid,
     check_uuids,
@@ -21,7 +22,6 @@ from placement.api.bodies import (
 )
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature, Versioned
-from placement.api.json_body import Schema
 from placement.api.members import (
     AMOUNTS,
     GENERATION_MEMBER,

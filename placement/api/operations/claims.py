@@ -6,12 +6,21 @@ from operator import attrgetter
 from typing import Any
 
 from placement.api import samples
-from placement.api.bodies import CLASS_NAME, END, OFF, UUID_LIKE, closed, sample
+from placement.api.bodies import (
+    CLASS_NAME,
+    END,
+    OFF,
+    UUID_LIKE,
+    EitherSchema,
+    Schema,
+    closed,
+    path_of,
+    sample,
+)
 from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.schema import FIRST_AVAILABLE, REQUEST
 from placement.api.handler import Call, Reply
 from placement.api.history import Versioned, v
-from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.members import UTC_TIME
 from placement.api.operations.allocations import OWNED
 from placement.api.operations.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS, by_provider

@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from placement.api import samples
-from placement.api.json_body import path_of
+from placement.api.bodies import path_of
 from placement.api.members import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
 from placement.candidates.model import Refusal

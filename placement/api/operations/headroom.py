@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from placement.api.bodies import END, OFF, body_since_2, closed, sample
+from placement.api.bodies import END, OFF, body_since_2, closed, path_of, sample
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
 from placement.api.handler import NOW, Call, Reply
-from placement.api.json_body import path_of
 from placement.api.members import UUID_KEY
 from placement.api.operations.explanations import CODE, GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself

@@ -5,10 +5,9 @@ from operator import attrgetter
 from typing import Any
 
 from placement.api import tags
-from placement.api.bodies import CLASS_NAME, GENERATION, by_class, closed, sample
+from placement.api.bodies import CLASS_NAME, GENERATION, Schema, by_class, closed, sample
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature, Versioned
-from placement.api.json_body import Schema
 from placement.api.members import AMOUNTS, CLASS_KEY, GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
 from placement.errors import InventoryNotFound

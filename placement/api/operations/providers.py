@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy.engine import Connection
 
 from placement.api import samples, tags
-from placement.api.bodies import TEXT, UUID_LIKE, closed, sample
+from placement.api.bodies import TEXT, UUID_LIKE, Schema, closed, sample
 from placement.api.candidate_requests.checks import choices
 from placement.api.candidate_requests.terms import (
     Members,
@@ -19,7 +19,6 @@ from placement.api.candidate_requests.terms import (
 )
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature, Microversion, Versioned
-from placement.api.json_body import Schema
 from placement.api.operations.provider_shapes import (
     ProviderTexts,
     WithParts,

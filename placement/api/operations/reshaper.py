@@ -5,9 +5,8 @@ from functools import partial
 from typing import Any
 
 from placement.api import samples
-from placement.api.bodies import by_uuid, check_uuids, closed
+from placement.api.bodies import Schema, by_uuid, check_uuids, closed
 from placement.api.handler import Call, Reply
-from placement.api.json_body import Schema
 from placement.api.operations import inventories
 from placement.api.operations.allocations import NEW_CONSUMER, read_claims
 from placement.api.operations.inventories import read_records

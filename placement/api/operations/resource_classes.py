@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from placement.api import samples
-from placement.api.bodies import CUSTOM_NAME, closed, custom_name
+from placement.api.bodies import CUSTOM_NAME, Schema, closed, custom_name
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Versioned
-from placement.api.json_body import Schema
 from placement.api.members import LINK
 from placement.api.shapes import Array, Custom, Json, Object, Property, itself
 from placement.objects import resource_classes

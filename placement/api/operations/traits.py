@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from placement.api import samples, tags
-from placement.api.bodies import GENERATION, MAX_ITEMS, TEXT, closed, custom_name, sample
+from placement.api.bodies import GENERATION, MAX_ITEMS, TEXT, Schema, closed, custom_name, sample
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Microversion, Versioned
-from placement.api.json_body import Schema
 from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
 from placement.api.shapes import Array, Json, Object, Property

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from placement.api.bodies import Schema
 from placement.api.candidate_requests import schema as candidates
 from placement.api.history import Microversion, Versioned
-from placement.api.json_body import Schema
 from placement.api.keywords import compiled
 from placement.api.operations import claims, resource_classes, simulations
 from placement.errors import BadBody

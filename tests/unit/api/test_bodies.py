@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from placement.api.bodies import MAX_ITEMS, OWNER, UUID_LIKE
-from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
+from placement.api.bodies import MAX_DEPTH, MAX_ITEMS, MAX_MEMBERS, OWNER, UUID_LIKE, Schema, decode
 from placement.api.operations import aggregates, allocations, inventories, providers, traits
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
@@ -68,9 +67,7 @@ def test_deeper_nesting_is_refused_with_the_member_that_has_it(depth: int) -> No
 def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     most = b"[" + b"1," * (MAX_MEMBERS - 1) + b"1]"
     assert len(decode(most)) == MAX_MEMBERS
-    monkeypatch.setattr(
-        "placement.api.json_body.orjson.loads", lambda raw: pytest.fail("it was read")
-    )
+    monkeypatch.setattr("placement.api.bodies.orjson.loads", lambda raw: pytest.fail("it was read"))
     for more in (b"[" + most + b"]", most[:-1] + b",1]", b'{"a":' + most + b',"b":{}}'):
         with pytest.raises(BadBody, match=f"{MAX_MEMBERS} members"):
             decode(more)
