@@ -33,6 +33,7 @@ from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
 from tests.deploy.proxies import changed
+from tests.deploy.serving import ACTIVATED, listen
 from tests.kit.engines import MariaDB
 from tests.kit.ports import free_port
 
@@ -121,14 +122,18 @@ class Service:
     port: int | None = None
     # Where it responds to HTTP; empty: it has another protocol.
     path: str = "/"
+    # The port, which remains open while the process restarts; None: the process opens it.
+    socket: socket.socket | None = None
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process without waiting for it."""
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                self.command, env={**inherited(), **self.environment}, cwd=self.log.parent,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+                [*(ACTIVATED if self.socket else ()), *self.command], cwd=self.log.parent,
+                env={**inherited(), **self.environment}, stdout=output, stderr=output,
+                stdin=self.socket.fileno() if self.socket else subprocess.DEVNULL,
+                start_new_session=True,
             )  # fmt: skip
 
     def await_response(self) -> None:
@@ -324,9 +329,11 @@ class Machine:
         self.command(f"{self.placement}/bin/placement-manage", "--config-dir", config, "db", "sync")
         uwsgi = [f"{self.placement}/bin/uwsgi", "--ini", f"{self.home}/uwsgi-placement.conf"]
         nginx = ["nginx", "-e", "stderr", "-c", f"{self.home}/nginx.conf"]
-        for name, run in (("placement", uwsgi), ("nginx", nginx)):
+        # Deployment tools let openstack-placement open its port itself.
+        sock = None if self.reference else listen(self.values["placement"])
+        for name, run, held in (("placement", uwsgi, sock), ("nginx", nginx, None)):
             path = "/placement/" if name == "nginx" else "/"
-            self._add(Service(name, run, self._log(name), {}, self.values[name], path))
+            self._add(Service(name, run, self._log(name), {}, self.values[name], path, held))
 
     def add_compute(self, host: str) -> None:
         """Start a nova-compute, for the first time or again."""

@@ -96,6 +96,7 @@ class Machine:
         environment: Environment,
         output: IO[bytes] | int | None = None,
         rights: Sequence[str] = ("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
+        stdin: int = subprocess.DEVNULL,
     ) -> subprocess.Popen[bytes]:
         """Start a program as the user, with only this environment."""
         process = subprocess.Popen(
@@ -111,7 +112,7 @@ class Machine:
                 *command,
             ],
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **environment},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=subprocess.STDOUT if output else None,
             start_new_session=True,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import configparser
+import socket
 import subprocess
 import time
 from pathlib import Path
 
-from tests.kit.processes import START, NoAnswerError, send
+from tests.kit.processes import REPOSITORY, START, NoAnswerError, send
+
+# Runs a command with the socket that is its standard input, as systemd passes it.
+ACTIVATED = ("sh", "-c", 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&0 </dev/null', "sh")
 
 CONFIGURATION = """
 [api]
@@ -18,6 +23,14 @@ enable_proxy_headers_parsing = true
 [explorer]
 enabled = true
 """
+
+
+def listen(port: int) -> socket.socket:
+    """Open a port as systemd does for `placement.socket`."""
+    unit = configparser.ConfigParser()
+    unit.read(REPOSITORY / "etc/deploy/systemd/placement.socket")
+    backlog = unit.getint("Socket", "Backlog")
+    return socket.create_server(("127.0.0.1", port), backlog=backlog)
 
 
 def await_answer(port: int, process: subprocess.Popen[bytes], log: Path, path: str = "/") -> None:

@@ -10,17 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.conftest import NewMachine
 from tests.deploy.machine import PYTHON, USER, Machine
-from tests.deploy.proxies import SERVICE, changed
-from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.deploy.proxies import PROXIES, SERVICE, changed, proxying
+from tests.deploy.serving import ACTIVATED, CONFIGURATION, await_answer, listen
+from tests.kit.load import Load
 from tests.kit.missing import need
 from tests.kit.ports import free_port
 from tests.kit.processes import REPOSITORY, START, expect, new_host, send
 
 UNITS = REPOSITORY / "etc/deploy/systemd"
 SERVICES = ["placement.service", "placement-db-sync.service"]
+SOCKET = "placement.socket"
 # Server -> the file with its command.
 COMMANDS = {"gunicorn": "placement.service", "uwsgi": "uwsgi.conf"}
+RESTARTS = 5
 EXPOSED = "20"  # of 100, at most, as `systemd-analyze security` counts
 
 # MemoryDenyWriteExecute, as far as a kernel knows it: PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN.
@@ -45,7 +49,7 @@ def directives(name: str) -> dict[str, list[str]]:
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """The units, with commands that exist."""
-    for name in SERVICES:
+    for name in (*SERVICES, SOCKET):
         text = (UNITS / name).read_text().replace("/opt/placement/bin/", "/bin/true ")
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -60,7 +64,7 @@ def drop_in(units: Path) -> None:
     (directory / "uwsgi.conf").write_text(text)
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", [*SERVICES, SOCKET])
 def test_systemd_finds_nothing_wrong(units: Path, name: str) -> None:
     need("systemd-analyze")
     done = subprocess.run(
@@ -115,6 +119,31 @@ def protected(installed: Machine) -> Machine:
         installed.room(f"/var/lib/{name}")
     installed.seal()
     return installed
+
+
+@pytest.mark.parametrize("server", COMMANDS)
+def test_no_request_is_lost_while_the_service_restarts(
+    server: str, protected: Machine, new_machine: NewMachine, tmp_path: Path
+) -> None:
+    need("nginx")
+    protected.run(shlex.split(directives("placement-db-sync.service")["ExecStart"][0]), {})
+    port, log = free_port(), tmp_path / "log"
+    environment = {"OS_PLACEMENT_CONFIG_DIR": "/etc/placement", "PORT": str(port)}
+    command = [*ACTIVATED, *shlex.split(directives(COMMANDS[server])["ExecStart"][-1])]
+    with listen(port) as sock, log.open("wb") as output:
+        process = protected.start(command, environment, output, stdin=sock.fileno())
+        await_answer(port, process, log)
+        with proxying(PROXIES["nginx"], new_machine(), port, tmp_path / "nginx") as proxy:
+            load = Load(proxy, "/placement/traits?associated=true")
+            with load.running():
+                for _ in range(RESTARTS):
+                    process.terminate()
+                    assert process.wait(START) == 0
+                    process = protected.start(command, environment, output, stdin=sock.fileno())
+                    load.await_answers()
+        process.terminate()
+        assert process.wait(START) == 0
+    assert (load.lost, set(load.counts)) == ([], {"200"})
 
 
 @pytest.mark.usefixtures("drop_in")

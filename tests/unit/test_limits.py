@@ -23,8 +23,8 @@ PACKAGES = {
     "placement/objects": 3846,
     "placement/operate": 803,
     "falcon_placement_client": 8671,
-    "tests": 49754,
-    "tests/cloud": 885,
+    "tests": 49795,
+    "tests/cloud": 890,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
