@@ -185,10 +185,7 @@ def requirements(
         key = suffixed, slot.resources, slot.group.terms
         if key not in by_key:
             requirement = by_key[key] = Requirement(
-                slot,
-                alone=suffixed or alone,
-                checks=None if suffixed else checks,
-                spend=spend,
+                slot, alone=suffixed or alone, checks=None if suffixed else checks, spend=spend
             )
             if not suffixed:
                 checks = requirement.checks

@@ -259,11 +259,7 @@ def terms_from_root(terms: Iterable[Term]) -> list[StatedTerm]:
     """Return the terms of a root."""
     return [
         StatedTerm(
-            term.root_code,
-            f"{term.root_prefix}{term.keyword}",
-            None,
-            term.stated,
-            term.is_unknown,
+            term.root_code, f"{term.root_prefix}{term.keyword}", None, term.stated, term.is_unknown
         )
         for term in terms
     ]

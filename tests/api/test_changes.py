@@ -259,9 +259,7 @@ def test_a_numbering_that_fails_leaves_its_changes_to_the_next_one(
 # -- expiry --------------------------------------------------------------------------------------
 
 
-def test_cursors_and_deleted_trees_are_forgotten_but_never_the_newest_cursor(
-    cloud: Cloud,
-) -> None:
+def test_cursors_and_deleted_trees_are_forgotten_but_never_the_newest_cursor(cloud: Cloud) -> None:
     kept = cloud.settings.changes_kept
     first = cloud.changes()["cursor"]
     deleted, changed = cloud.create(), cloud.create()

@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from falcon_placement_client import (
-    Claim,
-    JsonRequest,
-    NewConsumer,
-    ProviderTree,
-    ReportClient,
-)
+from falcon_placement_client import Claim, JsonRequest, NewConsumer, ProviderTree, ReportClient
 from falcon_placement_client.rest import MAX_V1, V2, Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
@@ -97,11 +91,7 @@ FLOWS: dict[str, tuple[Flow, list[str], list[str]]] = {
     "usages": (
         lambda client: client.get_usages_for_provider_tree(HOST),
         ["GET /resource_providers?in_tree={host}&include=usages"],
-        [
-            LIST,
-            "GET /resource_providers/{host}/usages",
-            "GET /resource_providers/{card}/usages",
-        ],
+        [LIST, "GET /resource_providers/{host}/usages", "GET /resource_providers/{card}/usages"],
     ),
     "allocations": (
         lambda client: client.get_allocations_for_provider_tree(HOST),
@@ -165,11 +155,7 @@ FLOWS: dict[str, tuple[Flow, list[str], list[str]]] = {
         ["GET /allocations/{1}"],
         ["GET /allocations/{1}"],
     ),
-    "a move": (
-        lambda client: client.move(consumer(1).uuid, consumer(3)),
-        MOVE,
-        MOVE,
-    ),
+    "a move": (lambda client: client.move(consumer(1).uuid, consumer(3)), MOVE, MOVE),
     "a release": (
         lambda client: client.release(consumer(1).uuid),
         ["DELETE /allocations/{1}"],

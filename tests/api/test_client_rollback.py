@@ -113,10 +113,7 @@ def rank(answer: Any) -> Any:
     ids=lambda value: str(value) if not callable(value) else "",
 )
 def test_each_operation_succeeds_at_the_version_that_is_left(
-    client: ReportClient,
-    rolling: Rolling,
-    operation: Callable[[ReportClient], Any],
-    result: object,
+    client: ReportClient, rolling: Rolling, operation: Callable[[ReportClient], Any], result: object
 ) -> None:
     rolling.roll_back()
     assert operation(client) == result

@@ -124,11 +124,7 @@ def test_a_service_does_not_differ_from_itself(compare: Any, service: Any) -> No
 @pytest.mark.parametrize(
     ("change", "aspect", "lines"),
     [
-        (
-            lambda status, headers, body: ("203 Other", headers, body),
-            "status",
-            ["- 200", "+ 203"],
-        ),
+        (lambda status, headers, body: ("203 Other", headers, body), "status", ["- 200", "+ 203"]),
         (
             lambda status, headers, body: (status, headers, body.replace(b"AVX2", b"AVX")),
             "body",

@@ -24,11 +24,7 @@ STATED = {"resource_provider_generation": 0}
 
 # Further writes, which need few statements.
 MORE_WRITES: dict[str, tuple[Any, ...]] = {
-    "one more inventory": (
-        "POST",
-        INVENTORIES,
-        {"resource_class": "PCPU", "total": 4, **STATED},
-    ),
+    "one more inventory": ("POST", INVENTORIES, {"resource_class": "PCPU", "total": 4, **STATED}),
     "one inventory": ("PUT", f"{INVENTORIES}/VCPU", {"total": 4, **STATED}),
     "no inventory": ("DELETE", f"{INVENTORIES}/VCPU"),
     "no inventories": ("DELETE", INVENTORIES),

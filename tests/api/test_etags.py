@@ -258,10 +258,7 @@ CHANGES: Mapping[str, tuple[Write, set[str]]] = {
     ),
     "several claims": (
         send(
-            204,
-            "POST",
-            "/allocations",
-            {NARROW: claim({}, 1), WIDE: claim({LEAF: {"VCPU": 1}}, 1)},
+            204, "POST", "/allocations", {NARROW: claim({}, 1), WIDE: claim({LEAF: {"VCPU": 1}}, 1)}
         ),
         {f"/{ROOT}/usages", f"/{CHILD}/usages", f"/{LEAF}/allocations"},
     ),

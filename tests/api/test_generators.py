@@ -71,10 +71,7 @@ def test_what_the_file_says_as_the_defaults_do_is_redundant(tmp_path: Path, poli
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
-    [
-        ("", ""),
-        ('"placement:trait:list": "@"\n', "Unknown rule found in policy file"),
-    ],
+    [("", ""), ('"placement:trait:list": "@"\n', "Unknown rule found in policy file")],
 )
 def test_a_policy_file_is_validated(
     tmp_path: Path, policy: Path, line: str, complaint: str

@@ -54,10 +54,7 @@ class Scraped:
 
     def add_host(self, total: int) -> None:
         self.client.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
-        body = {
-            "inventories": {"VCPU": {"total": total}},
-            "resource_provider_generation": 0,
-        }
+        body = {"inventories": {"VCPU": {"total": total}}, "resource_provider_generation": 0}
         self.client.expect(200, "PUT", f"/resource_providers/{HOST}/inventories", body)
 
 

@@ -135,9 +135,7 @@ def test_a_server_of_another_kind_is_one_line(
     assert "GET /: the response lists no versions of placement" in err
 
 
-def test_repeated_requests_are_logged_only_with_debug(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_repeated_requests_are_logged_only_with_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OS_PLACEMENT_DATABASE__SYNC_AT_STARTUP", "true")  # no option
     program = Path(sys.executable).with_name("placement-manage")
     with answering(503, b"") as url:

@@ -12,12 +12,7 @@ import requests
 
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.commands.clouds import UNNAMED
-from falcon_placement_client.loader import (
-    Cloud,
-    load_cloud,
-    load_file,
-    other_providers,
-)
+from falcon_placement_client.loader import Cloud, load_cloud, load_file, other_providers
 from placement import cli
 from tests.kit.listener import answering
 from tests.kit.printed import without_program
@@ -406,10 +401,7 @@ def test_a_name_unknown_to_the_server(
 ) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text(f"providers:\n- name: first\n  traits: [CUSTOM_X]\n- name: host\n  {key}\n")
-    assert load(path) == (
-        1,
-        [f"{path}:4: provider host: the server knows no {unknown}"],
-    )
+    assert load(path) == (1, [f"{path}:4: provider host: the server knows no {unknown}"])
     assert api("GET", "/resource_providers")["resource_providers"] == []
     assert "CUSTOM_X" not in api("GET", "/traits")["traits"]
 
@@ -503,11 +495,7 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
             {"errors": [UNACCEPTABLE]},
             "the server does not support version 1.39 (406): it offers 1.0 to 1.10",
         ),
-        (
-            503,
-            {"errors": [BUSY]},
-            "GET /resource_providers was refused with 503: database is away",
-        ),
+        (503, {"errors": [BUSY]}, "GET /resource_providers was refused with 503: database is away"),
         (302, {}, "GET /resource_providers was refused with 302: Found"),
         (
             200,

@@ -72,9 +72,7 @@ def test_a_rule_of_the_operator_decides(tmp_path: Path) -> None:
     database.dispose()
 
 
-def test_a_port_of_their_own_has_nothing_else_and_the_others_do_not_have_it(
-    tmp_path: Path,
-) -> None:
+def test_a_port_of_their_own_has_nothing_else_and_the_others_do_not_have_it(tmp_path: Path) -> None:
     with serving(tmp_path, bind_port=9178, token_required=False) as client:
         assert scrape(client, port=9178).status_code == 200
         for path in ("/", "/traits", "/healthcheck", "/metrics/x"):

@@ -14,10 +14,7 @@ CONSUMER = "c0000000-0000-4000-8000-000000000001"
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"incomplete_consumer_project_id": "nobody's", "incomplete_consumer_user_id": "nobody"},
-    ],
+    [{}, {"incomplete_consumer_project_id": "nobody's", "incomplete_consumer_user_id": "nobody"}],
 )
 def test_allocations_without_an_owner_belong_to_the_configured_one(
     tmp_path: Path, options: dict[str, object]

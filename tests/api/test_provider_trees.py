@@ -73,11 +73,7 @@ def test_a_new_tree_is_created_whatever_the_order_of_the_list(service: Service) 
         root(traits=TRAITS[:1]),
         provider(OTHER, "other"),
     )
-    assert changes(written) == {
-        CHILD: (1, "created"),
-        ROOT: (1, "created"),
-        OTHER: (0, "created"),
-    }
+    assert changes(written) == {CHILD: (1, "created"), ROOT: (1, "created"), OTHER: (0, "created")}
     shown = tree(service)
     assert list(shown) == [ROOT, OTHER, CHILD]
     assert shown[CHILD]["parent_provider_uuid"] == OTHER
@@ -175,11 +171,7 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_new_names(
     ],
 )
 def test_a_tree_that_is_too_large_is_refused_before_the_first_statement(
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    names: int,
-    members: Body,
-    text: str | None,
+    service: Service, monkeypatch: pytest.MonkeyPatch, names: int, members: Body, text: str | None
 ) -> None:
     monkeypatch.setattr("placement.api.operations.provider_trees.MAX_NEW_NAMES", 10)
     traits = [f"CUSTOM_{number}" for number in range(names)]
@@ -260,11 +252,7 @@ def test_a_provider_in_use_is_neither_pruned_nor_emptied(service: Service) -> No
         ([root(inventories=stock(CUSTOM_NO=1))], 400, "providers[0].inventories.CUSTOM_NO"),
         ([root(traits=["CUSTOM_NO"])], 400, "providers[0].traits[0]"),
         ([root(traits={"add": [TRAITS[0], "CUSTOM_NO"]})], 400, "providers[0].traits.add[1]"),
-        (
-            [root(traits={"add": TRAITS[:1], "remove": TRAITS[:1]})],
-            400,
-            "providers[0].traits",
-        ),
+        ([root(traits={"add": TRAITS[:1], "remove": TRAITS[:1]})], 400, "providers[0].traits"),
         (
             [root(aggregates={"add": AGGREGATES[:1], "remove": [AGGREGATES[0].upper()]})],
             400,

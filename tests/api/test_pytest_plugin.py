@@ -63,9 +63,7 @@ def run_pytest(directory: Path, test: str, conftest: str = "") -> tuple[int, str
     return done.returncode, done.stdout
 
 
-def test_pytest_loads_the_plugin_where_the_client_is_installed(
-    pytestconfig: pytest.Config,
-) -> None:
+def test_pytest_loads_the_plugin_where_the_client_is_installed(pytestconfig: pytest.Config) -> None:
     assert pytestconfig.pluginmanager.has_plugin("falcon_placement")
 
 

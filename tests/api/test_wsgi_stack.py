@@ -25,8 +25,7 @@ def client(tmp_path: Path, **overrides: dict[str, Any]) -> falcon.testing.TestCl
 
 def preflight(at: falcon.testing.TestClient) -> Any:
     return at.simulate_options(
-        "/resource_providers",
-        headers={"Origin": ORIGIN, "Access-Control-Request-Method": "GET"},
+        "/resource_providers", headers={"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
     )
 
 
@@ -146,8 +145,7 @@ def test_the_explorer_needs_no_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [("GET", "/explorer/nothing", 404), ("POST", "/explorer/", 405)],
+    ("method", "path", "status"), [("GET", "/explorer/nothing", 404), ("POST", "/explorer/", 405)]
 )
 def test_errors_below_the_explorer_are_json_where_the_client_names_it(
     tmp_path: Path, method: str, path: str, status: int

@@ -9,11 +9,7 @@ directory, url = sys.argv[1:]
 sys.path.insert(0, directory)
 
 from generated import AuthenticatedClient  # noqa: E402
-from generated.api.allocations import (  # noqa: E402
-    delete_allocations,
-    replace_allocations,
-    show_allocations,
-)
+from generated.api.allocations import delete_allocations, replace_allocations, show_allocations  # noqa: E402
 from generated.api.candidates import list_allocation_candidates  # noqa: E402
 from generated.api.inventories import replace_inventories  # noqa: E402
 from generated.api.providers import (  # noqa: E402

@@ -61,11 +61,7 @@ def test_the_search_agrees_with_the_oracle(
 ) -> None:
     count = {"examples": 0, "answers": 0, "candidates": 0}
 
-    @settings(
-        max_examples=WORLDS,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=WORLDS, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.integers(0, 2**32))
     def agrees(seed: int) -> None:
         rng = random.Random(seed)
@@ -148,9 +144,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
             assert len(found) == min(limit, len(expected)), query.to_params()
 
 
-def test_aggregates_are_equal_in_any_spelling_of_rows_and_requests(
-    tmp_path: Path,
-) -> None:
+def test_aggregates_are_equal_in_any_spelling_of_rows_and_requests(tmp_path: Path) -> None:
     """In an adopted database, several rows may represent one aggregate."""
     service = WorldService(tmp_path)
     rng = seeded(26)
@@ -179,9 +173,7 @@ def test_aggregates_are_equal_in_any_spelling_of_rows_and_requests(
 def in_aggregates(service: WorldService, query: oracle.Query) -> set[str]:
     """The providers in the aggregates of the first group."""
     group = oracle.Group(
-        "",
-        member_of=query.groups[0].member_of,
-        not_member_of=query.groups[0].not_member_of,
+        "", member_of=query.groups[0].member_of, not_member_of=query.groups[0].not_member_of
     )
     answer = service.search("/resource_providers", group.to_params())
     assert answer.status_code == 200, answer.text

@@ -275,9 +275,7 @@ def normalized(value: Any) -> Any:
     return sorted(value) if isinstance(value, list) else value
 
 
-def test_paths_of_relaxations_lead_to_the_values_in_body_and_query(
-    service: WorldService,
-) -> None:
+def test_paths_of_relaxations_lead_to_the_values_in_body_and_query(service: WorldService) -> None:
     rng = seeded(8)
     dropped = reduced = 0
     while dropped < share(300) or reduced < share(100):

@@ -73,10 +73,7 @@ class Attempt(NamedTuple):
 
 
 def _record(
-    claim_request: ClaimRequest,
-    candidate: Candidate,
-    alternative: int | None,
-    settings: Settings,
+    claim_request: ClaimRequest, candidate: Candidate, alternative: int | None, settings: Settings
 ) -> NewRecord | None:
     """Return the claim record of the consumer, or None."""
     spread, expires_in = claim_request.spread, claim_request.expires_in
@@ -97,9 +94,7 @@ def _record(
 
 
 def attempts(
-    claim_requests: Sequence[ClaimRequest],
-    choices: Choices,
-    settings: Settings,
+    claim_requests: Sequence[ClaimRequest], choices: Choices, settings: Settings
 ) -> Iterator[tuple[Attempt, SearchSnapshot | None]]:
     """Yield the attempts in order, each with a snapshot or None.
 

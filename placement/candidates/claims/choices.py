@@ -202,10 +202,7 @@ class ClaimSearches:
         return results[0], None
 
     def _begin(
-        self,
-        requests: Sequence[CandidateRequest],
-        claim_request: ClaimRequest,
-        spread: Hashable,
+        self, requests: Sequence[CandidateRequest], claim_request: ClaimRequest, spread: Hashable
     ) -> None:
         """Create the searches for the alternatives. One lookup resolves all of their names."""
         limited = [
@@ -230,12 +227,7 @@ class ClaimSearches:
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
                 self._searches[request, spread] = RequestSearch(
-                    self._conn,
-                    self._cache,
-                    each,
-                    self._settings,
-                    tuning,
-                    repeated=len(claims) > 1,
+                    self._conn, self._cache, each, self._settings, tuning, repeated=len(claims) > 1
                 )
 
     def _full_hosts(self, resolved: ResolvedRequest, claim_request: ClaimRequest) -> frozenset[str]:

@@ -38,19 +38,9 @@ from placement.candidates.search.result import (
     within,
 )
 from placement.candidates.search.splits import SplitSearches
-from placement.candidates.trees.conditions import (
-    asks_root,
-    sharing_root_condition,
-    tree_conditions,
-)
+from placement.candidates.trees.conditions import asks_root, sharing_root_condition, tree_conditions
 from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
-from placement.candidates.trees.roots import (
-    BestRoots,
-    OpenRoots,
-    RootReader,
-    RootSource,
-    Source,
-)
+from placement.candidates.trees.roots import BestRoots, OpenRoots, RootReader, RootSource, Source
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
     SharingProvider,

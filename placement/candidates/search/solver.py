@@ -18,11 +18,7 @@ Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
 
 def solutions(
-    kinds: Kinds,
-    plan: SearchPlan,
-    pool: Pool,
-    options: Options,
-    budget: Budget,
+    kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, budget: Budget
 ) -> Solutions:
     """Build the constraints of these kinds, and yield the assignments that satisfy them."""
     constraints: Sequence[Constraint] = ()

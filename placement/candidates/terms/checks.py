@@ -9,14 +9,7 @@ from operator import and_, or_
 from typing import Any
 
 from placement.candidates.model import Member, Pool, Tree
-from placement.candidates.terms.base import (
-    Check,
-    MemberTerm,
-    PlaceTerm,
-    Reader,
-    RootRole,
-    Term,
-)
+from placement.candidates.terms.base import Check, MemberTerm, PlaceTerm, Reader, RootRole, Term
 from placement.runtime.budget import COST_PER_PROVIDER, Charge, uncharged
 
 MAX_REMEMBERED = 10_000  # cached results for the terms that have the same reader

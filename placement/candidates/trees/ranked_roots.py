@@ -54,11 +54,7 @@ class RankedRoots:
         self._blocks: Mapping[int, _RankedBlock] = {}
 
     def read(
-        self,
-        conn: Connection,
-        order: Order,
-        load: Callable[[Roots], Iterable[Tree]],
-        spend: Charge,
+        self, conn: Connection, order: Order, load: Callable[[Roots], Iterable[Tree]], spend: Charge
     ) -> Iterator[RankedRoot]:
         """Return all roots in the order of hosts.
 

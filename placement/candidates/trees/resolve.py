@@ -13,12 +13,7 @@ from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted
 from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import claim_records, root_windows, sharing
-from placement.errors import (
-    QUERY_BAD_VALUE,
-    UnknownNames,
-    UnknownResourceClasses,
-    UnknownTraits,
-)
+from placement.errors import QUERY_BAD_VALUE, UnknownNames, UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claim_records import GroupKey

@@ -14,11 +14,7 @@ from typing import Protocol
 
 from placement.candidates.model import Outcome, Roots, RootStats, Trace
 from placement.candidates.terms import PlaceTerm, of_kind
-from placement.candidates.trees.conditions import (
-    TreeCondition,
-    choose_drivers,
-    root_condition,
-)
+from placement.candidates.trees.conditions import TreeCondition, choose_drivers, root_condition
 from placement.candidates.trees.ranked_roots import RankedRoot, shuffled
 from placement.candidates.trees.resolve import ResolvedRequest
 from placement.candidates.trees.scan import PlainRoots, sound_roots
@@ -314,12 +310,7 @@ class OpenRoots:
     """
 
     def __init__(
-        self,
-        make_source: Callable[[], Source],
-        *,
-        repeated: bool,
-        resumed: bool,
-        batch: int,
+        self, make_source: Callable[[], Source], *, repeated: bool, resumed: bool, batch: int
     ) -> None:
         """Create the source of the first search.
 

@@ -86,10 +86,7 @@ class Scan:
 
     @classmethod
     def of(
-        cls,
-        conn: Connection,
-        request: CandidateRequest,
-        traits: SpecialTraits = NO_TRAITS,
+        cls, conn: Connection, request: CandidateRequest, traits: SpecialTraits = NO_TRAITS
     ) -> Self:
         """Resolve a request and return its scan. For traits and errors, see `resolve`."""
         return cls(conn, resolve(conn, request, traits=traits))
