@@ -15,7 +15,7 @@ from placement.objects.unset import UNSET
 
 NEW_UUIDS = {
     "type": "array",
-    "items": sample(UUID_LIKE, samples.AGGREGATE),
+    "items": sample({**UUID_LIKE, "description": "the UUID of an aggregate"}, samples.AGGREGATE),
     "uniqueItems": True,
     "maxItems": MAX_ITEMS,
 }
