@@ -133,6 +133,9 @@ def _check_clause(
         _check(hosts, number, predicate, "room for ", ROOM, _room, largest=True),
         _check(hosts, number, predicate, "room for ", TOO_LITTLE, _free, largest=True),
     ]
+    for asked, name in re.findall(r"none with room for (\d+) (\w+)(?= |;|$)", predicate):
+        assert sum(not _has_room(host, name, int(asked)) for host in hosts) >= number, predicate
+        checks.append(True)
     if "room for each group" in predicate:
         able = {each.root.uuid for each in hosts}
         for group in query.groups:
@@ -169,6 +172,12 @@ def _check_clause(
         assert len(outside) >= number, predicate
         checks.append(True)
     return sum(checks)
+
+
+def _has_room(host: Host, name: str, asked: int) -> bool:
+    return any(
+        name in each.inventories and each.inventories[name].fits(asked) for each in host.pool
+    )
 
 
 Value = Callable[[oracle.Inventory, int], int]

@@ -63,6 +63,8 @@ class Rejection(NamedTuple):
     providers: Sequence[int] = ()
     # Positions of all providers that are rejected at the code.
     at_code: Sequence[int] = ()
+    # All amounts for which no provider has room, if the code concerns the units of amounts.
+    others: Sequence[StatedTerm] = ()
 
 
 class Extreme(NamedTuple):
@@ -111,6 +113,11 @@ _FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
     SpecialCase.ROOM: InventoryFigure(largest),
     Refusal.CAPACITY_SUM: InventoryFigure(lambda stock, _units: stock.free, is_sum=True),
     SpecialCase.PARTS: InventoryFigure(largest, is_sum=True),
+    # The sharing provider with the most free units, among the providers outside of these places.
+    **dict.fromkeys(
+        (Refusal.NOT_IN_AGGREGATE, Refusal.IN_TREE, Refusal.SUBTREE),
+        InventoryFigure(lambda stock, _units: stock.free),
+    ),
 }
 
 
@@ -159,7 +166,6 @@ def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
         figure = _FIGURES.get(rejection.cause.case) or _FIGURES.get(rejection.code)
         if figure is not None:
             cause = rejection.cause
-            amounts = cause.amounts or [term.value for term in cause.terms]
-            for amount in amounts:
-                assert isinstance(amount, Amount)
-                yield Measure(rejection, figure, amount)
+            for amount in cause.amounts or [term.value for term in cause.terms]:
+                if isinstance(amount, Amount):
+                    yield Measure(rejection, figure, amount)

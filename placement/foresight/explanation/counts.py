@@ -38,6 +38,8 @@ class HostCounts:
         self.served = 0
         # Number of evaluated trees that only share, and of those that can serve the request.
         self.sharing_trees = self.serving_trees = 0
+        # UUIDs and classes of the providers of trees that only share.
+        self.shared: set[str] = set()
         self._plan = plan
         # The rejected hosts in trees that the request names.
         self._named = NamedHosts(plan)
@@ -107,7 +109,7 @@ class HostCounts:
 
     def name(self, names: Names) -> None:
         """Set the names of providers, which replace their UUIDs in the text."""
-        self._words = Words(self._plan, names)
+        self._words = Words(self._plan, names, self.shared)
 
     def by_code(self) -> Mapping[Refusal, int]:
         """Return the number of rejected hosts by code, most hosts first."""

@@ -126,10 +126,12 @@ class ExplainedHosts:
             self.spent = True
 
     def _add_pool(self, tree: Tree, fit: Fit) -> None:
-        for slot, providers in enumerate(fit.options):
-            for position in providers if self._plan.slots[slot].resources else ():
-                if position < tree.size and SHARING_TRAIT in tree.members[position].traits:
-                    self._pools[(tree.id, position), slot] = tree.members[position].uuid
+        for position, member in enumerate(tree.members):
+            if SHARING_TRAIT in member.traits:
+                self._counts.shared.update((member.uuid, *member.stocks))
+                for slot, providers in enumerate(fit.options):
+                    if position in providers and self._plan.slots[slot].resources:
+                        self._pools[(tree.id, position), slot] = member.uuid
 
     def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
         """Count a host. The inventories of equal hosts are measured once for each tally."""
@@ -168,8 +170,8 @@ class ExplainedHosts:
             if not counts.served and counts.looked == every
             if provider not in self._reached and slot in self._short
         }
-        if uuids or unreached:
-            counts.name(names(sorted(uuids.union(unreached))))
+        uuids.update(unreached)
+        counts.name(names(sorted(uuids)) if uuids else {})
         by_code = counts.by_code()
         undecided = self.spent or Refusal.BUDGET in by_code
         undecided |= changes is not None and changes.undecided

@@ -5,7 +5,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from placement.candidates.constraints import Cards, Exclusive, ExclusiveIfUnused, SameSubtree
+from placement.candidates.constraints import (
+    Cards,
+    Exclusive,
+    ExclusiveIfUnused,
+    Isolation,
+    SameSubtree,
+)
 from placement.candidates.model import Options, Pool, Refusal
 from placement.candidates.request import StatedTerm
 from placement.candidates.search import SearchPlan
@@ -64,9 +70,11 @@ class JointCauses:
         if code is Refusal.CAPACITY_SUM:
             return self._reject_sums(options)
         if code is Refusal.ISOLATE:
-            return Rejection(code, None, _isolation_cause(plan, options))
+            cause = self._rules(pool)
+            is_apart = cause.terms and cause.case is SpecialCase.APART
+            return Rejection(code, None, cause if is_apart else _isolation_cause(plan, options))
         if code is Refusal.SAME_SUBTREE:
-            return Rejection(code, None, RejectionCause(self._rules(pool, options)))
+            return Rejection(code, None, self._rules(pool))
         return Rejection(code, None)
 
     def _reject_sums(self, options: Options) -> Rejection:
@@ -80,20 +88,31 @@ class JointCauses:
         cause = RejectionCause(amounts=tuple(sums), case=case)
         return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
 
-    def _rules(self, pool: Pool, options: Options) -> tuple[StatedTerm, ...]:
-        """Return the rules about subtrees that no assignment satisfies, each by itself."""
-        request = self._plan.request
-        rules = SameSubtree.stated(request)
-        if len(rules) == 1:
-            return tuple(rules)
-        impossible: list[StatedTerm] = []
+    def _rules(self, pool: Pool) -> RejectionCause:
+        """Return the rules about subtrees that their own groups fail.
+
+        The special case APART contains rules that the groups only fail because of the isolation.
+        """
+        request, failed = self._plan.request, (list[StatedTerm](), list[StatedTerm]())
+        rules = list(zip(SameSubtree.stated(request), request.subtree_rules, strict=True))
+        if len(rules) == 1 and not request.isolate:
+            return RejectionCause((rules[0][0],))
         with suppress(BudgetSpentError):  # the rejection is known; only its cause is less precise
-            for number, rule in enumerate(rules):
-                alone = (request.subtree_rules[number],)
-                plan = self._solver.planned(rule, partial(replace, request, subtree_rules=alone))
-                if self._solver.serves(plan, pool, options, [SameSubtree]) is False:
-                    impossible.append(rule)
-        return tuple(impossible)
+            for stated, rule in rules:
+                named = rule.inside | rule.outside
+                groups = tuple([each for each in request.groups if each.suffix in named])
+                alone = replace(request, groups=groups, subtree_rules=(rule,))
+                for isolate in (frozenset[str](), request.isolate):
+                    key = stated, isolate
+                    plan = self._solver.planned(key, partial(replace, alone, isolate=isolate))
+                    options = plan.options(pool, self._solver.budget.spend)
+                    options = Cards(plan, pool).usable(options)
+                    kinds = [each for each in plan.kinds if each in (Isolation, SameSubtree)]
+                    if self._solver.serves(plan, pool, options, kinds) is False:
+                        failed[bool(isolate)].append(stated)
+                        break
+        terms, apart = map(tuple, failed)
+        return RejectionCause(terms or apart, case=None if terms else SpecialCase.APART)
 
     # -- cards -----------------------------------------------------------------------------------
 
@@ -131,15 +150,18 @@ class JointCauses:
 def _isolation_cause(plan: SearchPlan, options: Options) -> RejectionCause:
     """Find isolated groups that together have fewer providers than there are groups.
 
-    Only groups with equal options, and all isolated groups together, are compared. The cause
-    contains no groups if none of these sets lacks providers.
+    Only groups with equal options, and all isolated groups together, are compared, also with one
+    further group, which needs another provider. The cause contains no groups if none of these sets
+    lacks providers.
     """
     by_options: dict[tuple[int, ...], list[int]] = {}
     for slot in plan.isolated_slots:
         by_options.setdefault(tuple(options[slot]), []).append(slot)
     union = tuple(set().union(*by_options))
     for providers, slots in [*by_options.items(), (union, list(plan.isolated_slots))]:
-        if len(slots) > len(providers):
-            suffixes = tuple(plan.slots[slot].group.suffix for slot in slots)
-            return RejectionCause(groups=suffixes, providers=len(providers))
+        for further in ([], *[[slot] for slot in plan.shared_slots]):
+            count = len(set(providers).union(*[options[slot] for slot in further]))
+            if len(slots) + len(further) > count:
+                suffixes = tuple(plan.slots[slot].group.suffix for slot in [*slots, *further])
+                return RejectionCause(groups=suffixes, providers=count)
     return RejectionCause()

@@ -64,7 +64,9 @@ class NamedHosts:
         clauses = []
         for uuid, reasons in self._hosts.items():
             predicates = [words.predicate(code, *each.by_causes()) for code, each in reasons]
-            clauses.append(f"host {words.facts.label(uuid)} {' and '.join(predicates)}")
+            label = words.facts.label(uuid)
+            predicate = " and ".join(predicates).replace(f"the tree of {label}", "its tree")
+            clauses.append(f"host {label} {predicate}")
         others = rejected - len(clauses)
         if others:
             trees = "its tree" if len(clauses) == 1 else "these trees"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from placement.candidates.model import Pool
+from placement.candidates.request import StatedTerm
 from placement.foresight.explanation.causes import Extreme, Rejection, RejectionCause, measures
 from placement.foresight.explanation.fit import Fit
 
@@ -43,6 +44,8 @@ class CauseHosts:
     causes: Causes
     # Number of hosts.
     hosts: int = 0
+    # The amounts for which none of the hosts has room, as in `Rejection.others`.
+    others: list[StatedTerm] | None = None
     # Cause -> class -> the largest or smallest value in their inventories.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
 
@@ -79,6 +82,8 @@ class RejectedHosts:
             causes = (RejectionCause(causes[0].terms[-1:]),)
         totals = self._by_causes.setdefault(causes, CauseHosts(causes))
         totals.hosts += tally.hosts
+        known = rejections[0].others if totals.others is None else totals.others
+        totals.others = [each for each in known if each in rejections[0].others]
         for measure in tally.measures:
             if measure.extreme is not None and measure.cause in causes:
                 by_class = totals.extremes.setdefault(measure.cause, {})

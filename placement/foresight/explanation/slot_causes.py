@@ -1,15 +1,18 @@
 """Why no provider of a host can serve a group, and the conditions that are responsible."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from operator import and_, or_
 
 from placement.candidates.model import Pool, Refusal
 from placement.candidates.request import StatedTerm
 from placement.candidates.search import Requirement
-from placement.candidates.terms import Amount, Masks, each_mask, lowest
+from placement.candidates.terms import AMOUNT_CODES, Amount, Masks, each_mask, lowest
 from placement.foresight.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.foresight.explanation.explained_plan import ExplainedPlan
+
+# The codes of conditions on the units of an inventory.
+UNIT_CODES = AMOUNT_CODES[1:-1]
 
 
 class SlotCauses:
@@ -71,6 +74,13 @@ class SlotCauses:
             amounts, case = requirement.amounts, SpecialCase.ROOM
         cause = RejectionCause(requirement.terms_of(self._failed), tuple(amounts), case)
         return rejection._replace(cause=cause, at_code=range(len(self._pool.members)))
+
+    def without_room(self) -> Iterator[StatedTerm]:
+        """Yield the amounts for which no provider has room."""
+        for index in range(len(self.requirement.amounts)):
+            failed = 1 << index | self.requirement.units(index)
+            if all(mask & failed for mask in self.masks):
+                yield self.requirement.terms[index]
 
     def _is_disproved(self, rejection: Rejection) -> bool:
         """Return whether a provider that an earlier check rejects may meet one of the amounts.
@@ -137,6 +147,9 @@ class GroupCauses:
         for slot in slots:
             if slot.code is first:
                 rejections += slot.rejections()
+        if first in UNIT_CODES:
+            others = tuple([term for slot in slots for term in slot.without_room()])
+            rejections = [each._replace(others=others) for each in rejections]
         if missing and first is Refusal.TRAIT_MISSING:
             causes: list[RejectionCause] = []
             for slot in slots:

@@ -30,12 +30,7 @@ from placement.foresight.headroom.hosts import FlatCounter, HostBatch, MeasuredH
 from placement.foresight.headroom.limits import LimitFinder
 from placement.foresight.headroom.pool_headroom import PoolHeadroom, PoolHeadrooms
 from placement.foresight.headroom.shared_hosts import SharedHosts
-from placement.foresight.headroom.value import (
-    Headroom,
-    HeadroomQuery,
-    RoomLimit,
-    Totals,
-)
+from placement.foresight.headroom.value import Headroom, HeadroomQuery, RoomLimit, Totals
 from placement.foresight.hosts import HostSource, SnapshotHosts, UnusedHosts
 from placement.runtime import stopwatch
 from placement.runtime.budget import COST_PER_STEP, Budget, BudgetSpentError

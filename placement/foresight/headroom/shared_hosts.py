@@ -13,11 +13,7 @@ from placement.candidates.constraints import Cards
 from placement.candidates.model import Options, Pool, Row, SharingMember
 from placement.candidates.search import SearchPlan
 from placement.foresight.headroom.bounds import joint_classes, seats
-from placement.foresight.headroom.pool_headroom import (
-    PoolHeadroom,
-    PoolHeadrooms,
-    only_sharing,
-)
+from placement.foresight.headroom.pool_headroom import PoolHeadroom, PoolHeadrooms, only_sharing
 from placement.objects.cards import CardFace, clashes
 from placement.runtime.budget import COST_PER_STEP, Budget
 

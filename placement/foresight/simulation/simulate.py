@@ -101,9 +101,7 @@ def _resolve_claims(
 
 
 def _resolve_requests(
-    conn: Connection,
-    requests: Mapping[str, CandidateRequest | Invalid],
-    traits: SpecialTraits,
+    conn: Connection, requests: Mapping[str, CandidateRequest | Invalid], traits: SpecialTraits
 ) -> Mapping[str, Resolved]:
     """Return consumer -> resolved request, or the error of its names."""
     valid = [each for each in requests.values() if isinstance(each, CandidateRequest)]

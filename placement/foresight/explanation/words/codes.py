@@ -58,7 +58,8 @@ def no_inventory(facts: Facts) -> Phrase:
     names = [term.resource_class for term in facts.cause.terms]
     if facts.cause.case is SpecialCase.APART:
         return facts.only_apart(names, "class")
-    return facts.phrase(f"no inventory of {either_of(names)}")
+    shared = ", own or shared" * (not facts.shared.isdisjoint(names))
+    return facts.phrase(f"no inventory of {either_of(names)}", shared)
 
 
 def capacity(facts: Facts) -> Phrase:
@@ -102,6 +103,11 @@ def units(facts: Facts) -> Phrase:
     if facts.cause.case is SpecialCase.APART:
         return facts.phrase(f"{no_provider}{each_of(allowed)} together")
     each = joined(allowed, f" and none whose {field} allows ")
+    names = {term.resource_class for term in facts.cause.terms}
+    others = [value_of(term) for term in facts.others if term.resource_class not in names]
+    if others:
+        asked.append(f"no room for {either_of(others)}")
+        each += f" and none with room for {either_of(others)}"
     return Phrase(joined(asked, ", and "), facts.predicate(no_provider + each))
 
 
@@ -147,7 +153,10 @@ def outside(facts: Facts) -> Phrase:
     if case is SpecialCase.APART:
         return facts.phrase(f"no suitable provider that is in {each_of(places)}")
     if case is SpecialCase.ELSEWHERE:
-        return facts.phrase(f"in {each_of(places)} only providers {facts.unfit}")
+        pools = {facts.pool(name) for name, _units in facts.cause.amounts} - {""}
+        excluded = [f" (the sharing provider {pool} is outside)" for pool in sorted(pools)[:1]]
+        text = f"in {each_of(places)} only providers {facts.unfit}"
+        return facts.phrase(text, "".join(excluded))
     nowhere = f"not in {either_of(places)}"
     requires = facts.required_by(facts.cause.terms)
     return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")

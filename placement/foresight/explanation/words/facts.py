@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from placement.candidates.model import Refusal
-from placement.candidates.request import StatedTerm
+from placement.candidates.request import StatedTerm, SubtreeRule
 from placement.candidates.search import SearchPlan
 from placement.candidates.terms import Amount
 from placement.foresight.explanation.causes import Extreme, RejectionCause
@@ -51,6 +51,10 @@ class Facts(NamedTuple):
     extremes: Mapping[str, Extreme] = {}
     # Number of hosts.
     hosts: int = 0
+    # The amounts for which none of the hosts has room, as in `Rejection.others`.
+    others: Sequence[StatedTerm] = ()
+    # UUIDs and classes of the providers of trees that only share resources.
+    shared: frozenset[str] = frozenset()
 
     def phrase(self, text: str, after: str = "", requirement: str = "") -> Phrase:
         """Return a text, as it is and as a predicate that names the group before `after`."""
@@ -76,6 +80,11 @@ class Facts(NamedTuple):
         is_clear = not self.several or not terms or terms[0].suffix is None
         return "" if is_clear else f", which {group_of(terms[0])} requires"
 
+    @property
+    def rules(self) -> Sequence[SubtreeRule]:
+        """The rules about subtrees of the cause."""
+        return [term.value for term in self.cause.terms if isinstance(term.value, SubtreeRule)]
+
     # -- terms ---------------------------------------------------------------------------------
 
     @property
@@ -92,7 +101,8 @@ class Facts(NamedTuple):
         if term.code is Refusal.NOT_IN_AGGREGATE:
             return noun_of(term) + _gone(term)
         tree = "subtree" if term.code is Refusal.SUBTREE else "tree"
-        return f"the {tree} of {self.label(str(term.value))}{_gone(term)}"
+        sharing = "the sharing provider " * (term.value in self.shared)
+        return f"the {tree} of {sharing}{self.label(str(term.value))}{_gone(term)}"
 
     # -- amounts -------------------------------------------------------------------------------
 
@@ -107,9 +117,14 @@ class Facts(NamedTuple):
 
     def most(self, resource_class: str) -> str:
         """Return the largest or smallest value of a class, and the sharing provider that has it."""
-        extreme = self.extreme(resource_class)
-        pool = self.names.get(extreme.pool, extreme.pool)
-        return f"{extreme.value}{f' on the sharing provider {pool}' * bool(pool)}"
+        pool = self.pool(resource_class)
+        where = f" on the sharing provider {pool}" * bool(pool)
+        return f"{self.extreme(resource_class).value}{where}"
+
+    def pool(self, resource_class: str) -> str:
+        """Return the name of the sharing provider with this value, or empty."""
+        uuid = self.extreme(resource_class).pool
+        return self.names.get(uuid, uuid)
 
     def is_short(self, amount: Amount) -> bool:
         """Return whether the hosts have less of a class than an amount."""

@@ -4,7 +4,7 @@ The requirement of a phrase depends only on the request.
 """
 
 from placement.candidates.model import Refusal
-from placement.candidates.request import SubtreeRule, terms_from_group
+from placement.candidates.request import CandidateRequest, SubtreeRule, terms_from_group
 from placement.foresight.explanation.causes import SpecialCase
 from placement.foresight.explanation.words.facts import Facts, Phrase
 from placement.foresight.explanation.words.phrases import (
@@ -84,37 +84,53 @@ def isolate(facts: Facts) -> Phrase:
 def _too_few_providers(facts: Facts) -> str:
     """Return the providers of isolated groups."""
     plan, suffixes, count = facts.plan, facts.cause.groups, facts.cause.providers
+    isolated = sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots)
+    if facts.rules:
+        return _subtrees(facts)
     if not suffixes:
-        isolated = sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots)
         others = " and the other groups" * bool(plan.shared_slots)
         plural = "s" * (len(isolated) > 1)
         return f"too few providers for the isolated group{plural} {listed(isolated)}{others}"
     # Providers without enough capacity are not counted, so there may be more of them than groups.
     suitable = f"only {count} suitable provider{'s' * (count > 1)}" if count else "no provider"
-    names = f" {listed(sorted(suffixes))}" * (len(suffixes) <= MAX_NAMES)
-    return f"{suitable} for the {len(suffixes)} isolated groups{names}"
+    apart = sorted({*suffixes}.intersection(isolated))
+    names = f" {listed(apart)}" * (len(apart) <= MAX_NAMES)
+    groups = "isolated group" if len(apart) == 1 else f"{len(apart)} isolated groups"
+    further = [f" and for {group_named(each)}" for each in suffixes if each not in isolated]
+    return f"{suitable} for the {groups}{names}{''.join(further)}"
 
 
 def subtree_rules(facts: Facts) -> Phrase:
     """Return "have no subtree that serves _A and _B together, with one of them at its top"."""
     all_rules = facts.plan.request.subtree_rules
     requirement = listed([rule_of(rule) for rule in all_rules], "; ", MAX_TERMS)
-    rules = [term.value for term in facts.cause.terms if isinstance(term.value, SubtreeRule)]
-    if not rules:  # each rule can be satisfied, but not all of them at once
-        names = each_of(
-            [f"{Refusal.SAME_SUBTREE}={rule_of(rule)}" for rule in all_rules[:MAX_TERMS]]
-        )
-        text = f"no providers that satisfy {names} at once"
+    if not facts.rules:  # each rule can be satisfied, but not all of them at once
+        names = [_stated(rule) for rule in all_rules[:MAX_TERMS]]
+        names += ["the isolation of groups"] * bool(facts.plan.isolated_slots)
+        text = f"no providers that satisfy {each_of(names)} at once"
         return facts.phrase(text, requirement=requirement)
-    return facts.phrase(joined(list(map(_subtree, rules)), " and ", MAX_TERMS), "", requirement)
+    return facts.phrase(_subtrees(facts), "", requirement)
 
 
-def _subtree(rule: SubtreeRule) -> str:
+def _subtrees(facts: Facts) -> str:
+    request, is_apart = facts.plan.request, facts.cause.case is SpecialCase.APART
+    texts = [_subtree(rule, request, is_apart=is_apart) for rule in facts.rules]
+    return joined(texts, " and ", MAX_TERMS)
+
+
+def _subtree(rule: SubtreeRule, request: CandidateRequest, *, is_apart: bool) -> str:
     """Return what is missing, with the condition on the provider above the others."""
     inside, outside = sorted(rule.inside), sorted(rule.outside)
     top = " together, with one of them at its top" * (len(inside) > 1)
     leaves = f"{',' * bool(top)} and leaves {each_of(outside)} outside" * bool(outside)
-    return f"no subtree that serves {each_of(inside)}{top}{leaves} ({_stated(rule)})"
+    remedy = ""
+    if is_apart:
+        apart = [suffix for suffix in inside if suffix in request.isolate]
+        which = f" with {each_of(apart)}" if apart != inside else ","
+        top = f"{which}{' each' * (len(apart) > 1)} on a provider of its own"
+    elif top and all(group.resources for group in request.groups if group.suffix in rule.inside):
+        remedy = " has no group for a provider above them"
+    return f"no subtree that serves {each_of(inside)}{top}{leaves} ({_stated(rule)}{remedy})"
 
 
 def _stated(rule: SubtreeRule) -> str:

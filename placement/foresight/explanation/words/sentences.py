@@ -65,10 +65,16 @@ def _served(hosts: Hosts) -> str:
 class Words:
     """States the reasons of the hosts that are rejected for one request."""
 
-    def __init__(self, plan: SearchPlan, names: Names) -> None:
-        """names: UUID -> name of each provider that the explanation mentions."""
+    def __init__(self, plan: SearchPlan, names: Names, shared: Collection[str] = ()) -> None:
+        """Prepare the facts without hosts.
+
+        Args:
+            plan: The plan of the request.
+            names: UUID -> name of each provider that the explanation mentions.
+            shared: UUIDs and classes of the providers of trees that only share.
+        """
         # The facts without hosts.
-        self.facts = Facts(plan, names)
+        self.facts = Facts(plan, names, shared=frozenset(shared))
 
     def requirement(self, code: Refusal) -> str:
         """Return the requirement of the request at a code that joins groups."""
@@ -118,11 +124,12 @@ class Words:
     def _phrases(self, code: Refusal, cause_hosts: CauseHosts) -> Iterable[Phrase]:
         """Return the phrases. Causes that differ only in capacity share a phrase."""
         parts: dict[object, Facts] = {}
+        of_hosts = self.facts._replace(hosts=cause_hosts.hosts, others=cause_hosts.others or ())
         for cause in cause_hosts.causes:
             key = cause.case, cause.terms if cause.amounts else ()
             part = parts.get(key)
             if part is None:
-                part = self.facts._replace(cause=cause, hosts=cause_hosts.hosts)
+                part = of_hosts._replace(cause=cause)
             parts[key] = part._replace(
                 cause=_united(part.cause, cause),
                 extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
@@ -165,16 +172,19 @@ def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
 
 
 def relaxations(relaxed: Sequence[Relaxed], *, several: bool) -> Sequence[str]:
-    """Return sentences about the best relaxation of each kind.
+    """Return sentences about the best relaxation of each kind, then of amounts of further classes.
 
     Args:
         relaxed: The relaxations. Of those with equal numbers of hosts, the first is the best.
         several: Whether the request has several groups.
     """
     best: dict[object, Relaxed] = {}
-    for each in sorted(relaxed, key=attrgetter("hosts"), reverse=True):
-        best.setdefault(_kind(each), each)
-    return [_relaxation(each, several) for each in list(best.values())[:MAX_RELAXATIONS]]
+    ranked = sorted(relaxed, key=attrgetter("hosts"), reverse=True)
+    for kind_of_change in (_kind, lambda each: (_kind(each), each.term.resource_class)):
+        for each in ranked:
+            best.setdefault(kind_of_change(each), each)
+    chosen = dict.fromkeys(best.values())
+    return [_relaxation(each, several) for each in list(chosen)[:MAX_RELAXATIONS]]
 
 
 def _kind(relaxed: Relaxed) -> object:
