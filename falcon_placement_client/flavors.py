@@ -133,6 +133,25 @@ def flavor_of_request(request: AnyRequest) -> dict[str, str]:
     return flavor | {key: ";".join(parts) for key, parts in values.items()}
 
 
+def keys_of(flavor: Flavor, key: str) -> str:
+    """Return the keys of a flavor that state a key of its request, or this key if none does."""
+    if key in flavor:
+        return key
+    name = key.removeprefix("resources:")
+    own = [each for each in flavor if OWN_AMOUNTS.get(each, ("",))[0] == name]
+    if key in nova_properties.translate(flavor):
+        own = [each for each in flavor if not _states_without(flavor, each, key)]
+    return " and ".join(own) or key
+
+
+def _states_without(flavor: Flavor, omitted: str, key: str) -> bool:
+    others = {each: value for each, value in flavor.items() if each != omitted}
+    try:
+        return key in nova_properties.translate(others)
+    except RequestError:  # the keys about CPUs need each other
+        return not key.endswith("CPU")
+
+
 def ignored_keys(flavor: Flavor) -> list[str]:
     """Return the keys that do not affect the request to the placement service."""
     return [key for key in flavor if _is_ignored(key)]

@@ -23,6 +23,7 @@ from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 
 Explanation = Mapping[str, Any]
 NameOf = Callable[[str], str]  # UUID of a provider -> its name
+KeyOf = Callable[[str], str]  # path of a condition in a request -> the keys of its flavor
 
 WIDEST = 120  # columns; longer lines are hard to read
 NARROWEST = 40
@@ -46,7 +47,7 @@ _DROPS: Mapping[str, str] = {
 }
 _PATH = re.compile(
     r'(?:groups(?:\[""\]|\.(?P<suffix>[\w-]+))\.|(?P<root>root)\.)?'
-    r"(?P<member>\w+)(?:\.(?P<name>\w+)|\[\d+\])?\Z",
+    r"(?P<member>\w+)(?:\.(?P<name>\w+)|\[(?P<index>\d+)\](?:\[\d+\])*)?\Z",
     re.ASCII,
 )
 
@@ -115,11 +116,21 @@ def _can_show(out: TextIO, text: str) -> bool:
 
 
 def print_explanation(
-    call: Call, request: JsonRequest, detail: str, *, as_json: bool = False
+    call: Call,
+    request: JsonRequest,
+    detail: str,
+    *,
+    as_json: bool = False,
+    key_of: KeyOf | None = None,
 ) -> int:
     """Print the explanation of a request. Return the number of hosts that can serve it.
 
-    detail: see `request_explanation`.
+    Args:
+        call: the call of the command.
+        request: the request.
+        detail: see `request_explanation`.
+        as_json: whether to print the document as it is.
+        key_of: see `lines`.
 
     Raises:
         RestError: the server does not explain requests.
@@ -138,15 +149,19 @@ def print_explanation(
         call.print(json_text(document))
     else:
         names, terminal = provider_names(client), Terminal.of(call.out)
-        for line in lines(document, request, terminal, lambda uuid: escaped(names(uuid))):
+        for line in lines(document, request, terminal, lambda uuid: escaped(names(uuid)), key_of):
             call.print(line)
     return int(document["hosts"]["served"])
 
 
 def lines(
-    explanation: Explanation, request: JsonRequest, terminal: Terminal, name_of: NameOf
+    explanation: Explanation,
+    request: JsonRequest,
+    terminal: Terminal,
+    name_of: NameOf,
+    key_of: KeyOf | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of an explanation of a request."""
+    """Yield the lines of an explanation of a request, whose flavor may state its conditions."""
     yield from _headline(explanation, terminal)
     for suffix, steps in explanation["groups"].items():
         conditions = _conditions(request["groups"].get(suffix, {}))
@@ -157,7 +172,7 @@ def lines(
         title = "All groups together" if several else "Group as a whole"
         yield from _funnel(title, _conditions(request), together, terminal)
     yield from _reasons(explanation["blocked"], terminal, name_of)
-    yield from _relaxations(explanation["relaxations"], terminal)
+    yield from _relaxations(explanation["relaxations"], terminal, key_of)
     if "providers" in explanation:
         steps = chain(*explanation["groups"].values(), explanation["blocked"])
         meanings = {step["code"]: _meaning(step) for step in steps}
@@ -233,7 +248,7 @@ def _reasons(
     if not blocked:
         return
     yield ""
-    yield terminal.paint("Why hosts cannot serve it", "bold")
+    yield terminal.paint("Why hosts cannot serve it: the first condition that fails", "bold")
     digits = max(len(f"{entry['hosts']:,}") for entry in blocked)
     for entry in blocked:
         group = f" (group {entry['group']})" if entry.get("group") else ""
@@ -249,7 +264,9 @@ def _reasons(
             yield terminal.paint(row, "dim")
 
 
-def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -> Iterator[str]:
+def _relaxations(
+    relaxations: Sequence[Mapping[str, Any]], terminal: Terminal, key_of: KeyOf | None
+) -> Iterator[str]:
     if not relaxations:
         return
     yield ""
@@ -258,20 +275,49 @@ def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -
     for entry in relaxations:
         plural = " " if entry["hosts"] == 1 else "s"
         first = f"  {entry['hosts']:>{digits},} host{plural}  "
-        yield from terminal.wrap(describe_relaxation(entry), " " * len(first), first)
+        keys = key_of(entry.get("drop") or entry["reduce"]) if key_of else ""
+        text = describe_relaxation(entry, keys)
+        yield from terminal.wrap(text, " " * len(first), first)
 
 
-def describe_relaxation(entry: Mapping[str, Any]) -> str:
-    """Return a text for the condition that a relaxation removes or reduces."""
+def parameter_of(path: str) -> str:
+    """Return the parameter of a query with a condition of a request, given by its path."""
+    match = _PATH.match(path)
+    if match is None:
+        return path
+    member = match["member"]
+    name = {"forbidden": "required", "not_member_of": "member_of"}.get(member, member)
+    return f"{'root_' if match['root'] else ''}{name}{match['suffix'] or ''}"
+
+
+def key_of_flavor(path: str, groups: Mapping[str, Any]) -> str:
+    """Return the key of a flavor with a condition of these groups, as `flavor_of_request`."""
+    match = _PATH.match(path)
+    member, suffix = (match["member"], match["suffix"] or "") if match else ("", "")
+    if match and member == "resources":
+        return f"resources{suffix}:{match['name']}"
+    if match and member in ("required", "forbidden") and not match["root"]:
+        value = groups[suffix][member][int(match["index"])]
+        if isinstance(value, str):
+            return f"trait{suffix}:{value}"
+    return parameter_of(path)
+
+
+def describe_relaxation(entry: Mapping[str, Any], keys: str = "") -> str:
+    """Return a text for the condition that a relaxation removes or reduces.
+
+    Args:
+        entry: the relaxation.
+        keys: the keys of a flavor that state the condition. They are named instead of the group.
+    """
     path = entry.get("drop") or entry["reduce"]
     match = _PATH.match(path)
     if match is None:
         return f"without {path}" if "drop" in entry else f"with {path} = {entry['to']:,}"
-    where = f" (group {match['suffix']})" if match["suffix"] else ""
+    where = f" (group {match['suffix']})" if match["suffix"] else " (root)" * bool(match["root"])
+    where = f" ({keys})" if keys else where
     if "reduce" in entry:
         return f"with {entry['to']:,} {match['name']}{where}"
-    if match["root"]:
-        where = " (root)"
     form = _DROPS.get(match["member"], f"without {match['member']}={{}}")
     return form.format(_value(entry["value"])) + where
 

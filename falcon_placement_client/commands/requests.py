@@ -4,6 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,7 @@ from falcon_placement_client.query import parse_query
 
 WATCH_SECONDS = 60.0
 # Path of a member of a JSON request, at the beginning of an error.
-_MEMBER = re.compile(
-    r"(?:groups(?:\[\"\"\]|\.(?P<suffix>[\w-]+))|(?P<root>root))\.(?P<member>\w+)(?:\.\w+|\[\d+\])*"
-    r"(?=: )"
-)
+_MEMBER = re.compile(r'(?:groups(?:\[""\]|\.[\w-]+)|root)\.[^: ]+(?=: )')
 
 
 class Explain(Command):
@@ -52,15 +50,21 @@ class Explain(Command):
         options = call.options
         if bool(options.query) == (options.flavor is not None):
             raise UsageError("explain: expected a query, or --flavor with a file or key=value")
+        key_of: explanation.KeyOf | None = None
         if options.flavor is None:
             request = parse_query("&".join(options.query))
         else:
-            _name, request = _request_of(options.flavor)
+            _name, flavor = _read_flavor(options.flavor)
+            request = flavors.request_of_flavor(flavor)
+            key_of = partial(_keys_of, flavor, request)
         detail = "providers" if options.providers else "summary"
         try:
-            served = explanation.print_explanation(call, request, detail, as_json=options.json)
+            served = explanation.print_explanation(
+                call, request, detail, as_json=options.json, key_of=key_of
+            )
         except RefusedError as refusal:
-            refusal.detail = _MEMBER.sub(_parameter, refusal.detail)
+            name_of = key_of or explanation.parameter_of
+            refusal.detail = _MEMBER.sub(lambda path: name_of(path[0]), refusal.detail)
             raise
         return 0 if served else NEGATIVE
 
@@ -142,14 +146,19 @@ def _add_flavor(parser: Any, meaning: str) -> None:
     )
 
 
-def _parameter(path: re.Match[str]) -> str:
-    """Return the parameter of a query that states a member of a JSON request."""
-    member = {"forbidden": "required", "not_member_of": "member_of"}.get(path["member"])
-    return f"{'root_' if path['root'] else ''}{member or path['member']}{path['suffix'] or ''}"
+def _keys_of(flavor: flavors.Flavor, request: JsonRequest, path: str) -> str:
+    """Return the keys of a flavor that state a condition of its request, given by its path."""
+    return flavors.keys_of(flavor, explanation.key_of_flavor(path, request["groups"]))
 
 
 def _request_of(settings: Sequence[str]) -> tuple[str, JsonRequest]:
     """Return the names of the files of a flavor, and the request.  Raises RequestError."""
+    name, flavor = _read_flavor(settings)
+    return name, flavors.request_of_flavor(flavor)
+
+
+def _read_flavor(settings: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return the names of the files of a flavor, and the flavor.  Raises RequestError."""
     flavor: dict[str, str] = {}
     names = []
     for setting in settings:
@@ -160,4 +169,4 @@ def _request_of(settings: Sequence[str]) -> tuple[str, JsonRequest]:
             flavor |= flavors.parse_flavor([setting])
     for key in flavors.ignored_keys(flavor):
         print(f"{key} requests nothing from the placement service", file=sys.stderr)
-    return " ".join(names) or "flavor", flavors.request_of_flavor(flavor)
+    return " ".join(names) or "flavor", flavor

@@ -90,11 +90,7 @@ OLD = {"status": 406, "detail": "no", "max_version": "1.39", "min_version": "1.0
             {"errors": [OLD]},
             "the server does not support version 2.0 (406): it offers 1.0 to 1.39",
         ),
-        (
-            403,
-            {},
-            "the token does not permit POST /allocation_candidates (403): Forbidden",
-        ),
+        (403, {}, "the token does not permit POST /allocation_candidates (403): Forbidden"),
         (401, {}, "the server does not accept the token (401); give one with --token or OS_TOKEN"),
         (
             400,
@@ -143,6 +139,38 @@ def test_an_error_names_the_parameter_of_the_query(
     with answering(400, json.dumps(body).encode()) as url:
         answer = explain("resources=VCPU:1", "--url", url)
     assert answer == (1, "", f"placement: {parameter}: No such name: X\n")
+
+
+FLAVOR = ["vcpus=9", "disk=1", "swap=1", "trait:T=required", "required_1=in:U,V", "resources_1:X=1"]
+NOVA = ["vcpus=9", "hw:cpu_policy=dedicated", "hw:cpu_thread_policy=require", "hw:tpm_version=2.0"]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "path", "keys"),
+    [
+        (FLAVOR, 'groups[""].required[0]', "trait:T"),
+        (FLAVOR, "groups._1.required[0][1]", "required_1"),
+        (FLAVOR, "groups._1.resources.X", "resources_1:X"),
+        (FLAVOR, 'groups[""].resources.VCPU', "vcpus"),
+        (FLAVOR, 'groups[""].resources.DISK_GB', "disk and swap"),
+        (FLAVOR, "root.required[0]", "root_required"),
+        (NOVA, 'groups[""].resources.PCPU', "vcpus and hw:cpu_policy"),
+        (NOVA, 'groups[""].required[0]', "hw:cpu_thread_policy"),
+        (NOVA, 'groups[""].required[1]', "hw:tpm_version"),
+    ],
+)
+def test_a_condition_of_a_flavor_has_the_keys_of_the_flavor(
+    explain: Any, flavor: list[str], path: str, keys: str
+) -> None:
+    relaxed = {"reduce": path, "to": 1, "hosts": 1}
+    body = {"explanation": {**EXPLANATION, "relaxations": [relaxed]}}
+    with answering(200, json.dumps(body).encode()) as url:
+        _code, out, _err = explain("--flavor", *flavor, "--url", url)
+    assert out.endswith(f" ({keys})\n")
+    error = {"errors": [{"status": 400, "code": "c", "detail": f"{path}: No such name: Y"}]}
+    with answering(400, json.dumps(error).encode()) as url:
+        answer = explain("--flavor", *flavor, "--url", url)
+    assert answer == (1, "", f"placement: {keys}: No such name: Y\n")
 
 
 @pytest.mark.parametrize(("served", "code"), [(1, 0), (0, 3)])

@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28819,
+    "placement": 28809,
     "placement/api": 5993,
-    "placement/candidates": 4625,
+    "placement/candidates": 4563,
     "placement/db": 5278,
-    "placement/foresight": 3720,
+    "placement/foresight": 3772,
     "placement/objects": 3846,
     "placement/operate": 803,
-    "falcon_placement_client": 8671,
-    "tests": 49795,
+    "falcon_placement_client": 8721,
+    "tests": 49741,
     "tests/cloud": 890,
 }
 

@@ -98,7 +98,7 @@ All groups together: same_subtree=_NUMA,_NIC  root_required=COMPUTE_NODE
   8  █████████████████████     -1  no subtree serves these groups together:
                                    _NUMA,_NIC
 
-Why hosts cannot serve it
+Why hosts cannot serve it: the first condition that fails
   48  64 VCPU asked, the largest max_unit is 48  [max_unit]
       host0, host1, host2, …
    2  no subtree serves these groups together  [same_subtree]

@@ -107,7 +107,7 @@ const REASONS = ["Reason", "Share", "Hosts", "Examples"];
 function reasons(list, all, nameOf) {
   if (!list.length) return null;
   const rows = list.map((each) => reason(each, all, nameOf));
-  const title = h("h3", {}, "Why hosts cannot serve it");
+  const title = h("h3", {}, "Why hosts cannot serve it: the first condition that fails");
   return h("div", {}, title, table("Reasons", REASONS, rows, { kind: "funnel reasons" }));
 }
 
