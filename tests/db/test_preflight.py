@@ -292,7 +292,7 @@ def test_replicas_are_judged(pair: Pair, run: Run) -> None:
     assert hazards(pair.replica_url()) == {"read-only": True}
     code, document = run(pair.replica_url())
     assert (code, document["commit"]) == (1, None)
-    pair.replica.kill()
+    pair.stop_replication()
     disconnected = {"mariadb": "replicas", "postgresql": "standbys"}[FAMILY]
     await_true(lambda: hazards(pair.url()) == {disconnected: True})
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.engines import TEARS_VIEWS
+from tests.kit.engines import EXAMPLES, TEARS_VIEWS
 from tests.kit.service import Service, claim
 from tests.kit.statements import counted
 from tests.kit.tearing import Rows, become, moving, rows, tearing, torn
@@ -120,30 +120,31 @@ def test_an_answer_with_the_tag_of_a_revision_has_its_content_and_nothing_else_i
     second = "on the child" if first in {"traits of the root", "a claim"} else "on the root"
     before, between, after = cloud.record(FIRST[first], SECOND[second])
     torn = 0
-    for path in READS:
-        for version in ("1.39", "2.0"):
-            if version == "1.39" and ("include" in path or "limit" in path):
-                continue
-            for statement in range(MOST_STATEMENTS):
-                cloud.restart()
-                cloud.send("GET", path, version=version)  # what there was before is in memory
-                with tearing(cloud.database, before, between, after, statement) as tear:
-                    answer = cloud.send("GET", path, version=version)
-                if not tear.done:
-                    break
-                torn += 1
-                again = cloud.send("GET", path, version=version)
-                cloud.restart()
-                truth = cloud.send("GET", path, version=version)
-                case = (path, version, statement)
-                assert again.json == truth.json, case
-                if "etag" in answer.headers and answer.headers["etag"] == truth.headers["etag"]:
-                    assert answer.json == truth.json, case
-                generation = "resource_provider_generation"
-                if answer.json.get(generation, -1) == truth.json.get(generation):
-                    assert answer.json == truth.json, case
-                become(cloud.database.writer, after, before)
-            assert statement
+    # The versions have the same statements, but not the same content.
+    versions = ("1.39", "2.0") if first in {"inventories", "traits of the root"} else ("2.0",)
+    for path, version in product(READS, versions):
+        if version == "1.39" and ("include" in path or "limit" in path):
+            continue
+        become(cloud.database.writer, before, after)
+        cloud.restart()
+        truth = cloud.send("GET", path, version=version)
+        for statement in range(MOST_STATEMENTS):
+            become(cloud.database.writer, after, before)
+            cloud.restart()
+            cloud.send("GET", path, version=version)  # what there was before is in memory
+            with tearing(cloud.database, before, between, after, statement) as tear:
+                answer = cloud.send("GET", path, version=version)
+            if not tear.done:
+                break
+            torn += 1
+            case = (path, version, statement)
+            assert cloud.send("GET", path, version=version).json == truth.json, case
+            if "etag" in answer.headers and answer.headers["etag"] == truth.headers["etag"]:
+                assert answer.json == truth.json, case
+            generation = "resource_provider_generation"
+            if answer.json.get(generation, -1) == truth.json.get(generation):
+                assert answer.json == truth.json, case
+        assert statement
     assert torn > 2 * len(READS)
 
 
@@ -310,8 +311,15 @@ PAIRS: Mapping[str, tuple[Act, Act]] = {
 }
 
 
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("pair", PAIRS)
+# Each write with two of the pairs, and with all of them in long runs.
+@pytest.mark.parametrize(
+    ("pair", "write"),
+    [
+        (pair, write)
+        for (row, pair), (column, write) in product(enumerate(PAIRS), enumerate(WRITES))
+        if EXAMPLES >= 1 or (row + column) % 2
+    ],
+)
 def test_a_write_that_succeeds_does_what_it_does_after_both_transactions(
     cloud: Cloud, pair: str, write: str
 ) -> None:

@@ -358,6 +358,8 @@ def seeded(name: str | int) -> random.Random:
 
 
 _numbers = itertools.count(1)
+# Databases of PostgreSQL, of 10 MB each, that are dropped when pytest has deleted the directory.
+_directories: dict[str, Path] = {}
 
 
 def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
@@ -371,7 +373,14 @@ def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
         return f"sqlite:///{path}"
     if ENGINE == "postgresql":
         name = f"placement_{next(_numbers)}"
-        server().execute(f"CREATE DATABASE {name} TEMPLATE {_postgresql_template(prepare)}")
+        ended = [other for other, path in _directories.items() if not path.exists()]
+        server().execute(
+            *(f"DROP DATABASE {other} WITH (FORCE)" for other in ended),
+            f"CREATE DATABASE {name} TEMPLATE {_postgresql_template(prepare)}",
+        )
+        for other in ended:
+            del _directories[other]
+        _directories[name] = directory
         return server().url(name)
     url = empty_database(directory)
     copy = _mariadb_template(prepare)

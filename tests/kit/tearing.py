@@ -5,6 +5,7 @@ directly before a statement they are set to the content of a torn view, and dire
 true content. A transaction with one view for all its statements keeps the torn one.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,6 +118,12 @@ _VIEWS = re.compile(r"\s*\(?(SELECT|WITH)\b", re.IGNORECASE)
 _LOCKS = re.compile(r"\b(FOR UPDATE|IN SHARE MODE|FOR SHARE)\b", re.IGNORECASE)
 
 
+@functools.lru_cache(maxsize=1)
+def _other(url: sa.URL) -> sa.Engine:
+    """Return an engine for other transactions, which no test watches."""
+    return sa.create_engine(url, poolclass=sa.NullPool)
+
+
 @contextmanager
 def tearing(
     database: Database, before: Rows, between: Rows, after: Rows, statement: int
@@ -125,8 +132,7 @@ def tearing(
 
     before, between, after: the rows before, between and after the transactions.
     """
-    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
-    tear = Tear(engine, before, torn(before, between, after), after, statement)
+    tear = Tear(_other(database.writer.url), before, torn(before, between, after), after, statement)
     with _watching(database, tear.start, tear.end):
         yield tear
 
@@ -137,13 +143,12 @@ def moving(database: Database, states: Sequence[Rows]) -> Iterator[None]:
 
     The n-th statement finds the n-th state, or the last one.
     """
-    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
     changes = pairwise(states)
 
     def move(text: str) -> None:
         change = next(changes, None) if _VIEWS.match(text) else None
         if change is not None:
-            become(engine, *change)
+            become(_other(database.writer.url), *change)
 
     with _watching(database, move, lambda: None):
         yield

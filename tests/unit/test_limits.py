@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3846,
     "placement/operate": 803,
     "falcon_placement_client": 8721,
-    "tests": 49741,
+    "tests": 49685,
     "tests/cloud": 890,
 }
 
