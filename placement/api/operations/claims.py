@@ -39,7 +39,7 @@ from placement.api.shapes import (
 )
 from placement.candidates import Claimed, ClaimRequest, Explainer, claim
 from placement.errors import BadBody
-from placement.foresight.explanation import explain_result
+from placement.foresight.explanation import text_explainer
 from placement.objects import holds, identifiers
 from placement.objects.claim_records import request_text
 from placement.objects.claims import Claim, SpreadGroup
@@ -217,6 +217,7 @@ def create_claims(call: Call) -> Reply:
 
 def _claim(call: Call, claim_requests: Sequence[ClaimRequest]) -> list[Claimed]:
     service = call.service
+    explain = text_explainer(service.trees, service.settings.candidates, service.tuning)
     max_age = service.settings.holds.max_age
     for claim_request in claim_requests:
         holds.check_age(claim_request.claim.consumer, claim_request.expires_in, max_age)
@@ -225,7 +226,7 @@ def _claim(call: Call, claim_requests: Sequence[ClaimRequest]) -> list[Claimed]:
         service.trees,
         claim_requests,
         service.settings,
-        Explainer(explain_result, is_shown=call.rights.allow(EXPLAIN)),
+        Explainer(explain, is_shown=call.rights.allow(EXPLAIN)),
         service.tuning,
     )
 

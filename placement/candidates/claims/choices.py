@@ -3,10 +3,10 @@
 import logging
 import random
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -67,19 +67,9 @@ class ClaimRequest:
         return None if self.spread is None else GroupKey(self.claim.project, self.spread.name)
 
 
-class Explain(Protocol):
-    """States in words why a search has found nothing, as `foresight.explain_result` does."""
-
-    def __call__(
-        self,
-        result: SearchResult,
-        cache: TreeCache,
-        settings: CandidateSettings,
-        tuning: SearchTuning,
-        ahead: Mapping[int, Tree],
-        *,
-        of_all_hosts: bool,
-    ) -> str: ...
+# Returns in words why a search has found nothing. The arguments after the result are the pending
+# trees of earlier claims, the limit on work in steps, and whether to evaluate all hosts.
+Explain = Callable[[SearchResult, Mapping[int, Tree], int, bool], str]
 
 
 class Explainer(NamedTuple):
@@ -255,10 +245,7 @@ class ClaimSearches:
         """
         if not (explained or LOG.isEnabledFor(logging.INFO)):
             return ""
-        settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
-        return self._explain(
-            result, self._cache, settings, self._tuning, pending_trees, of_all_hosts=explained
-        )
+        return self._explain(result, pending_trees, max(1, budget.steps_left), explained)
 
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.

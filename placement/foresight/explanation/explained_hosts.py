@@ -266,19 +266,20 @@ def explain_refused(
     return replace(reasons, text=f"{reasons.text}{rest}")
 
 
-def explain_result(
-    result: SearchResult,
-    cache: TreeCache,
-    settings: CandidateSettings,
-    tuning: SearchTuning,
-    ahead: Mapping[int, Tree],
-    *,
-    of_all_hosts: bool,
-) -> str:
-    """Return the text of `explain` or, without all hosts, that of `explain_refused`."""
-    if of_all_hosts:
-        return explain(result.scan, cache, settings, tuning, ahead).text
-    return explain_refused(result.scan, result.trace, cache, settings, tuning, ahead).text
+def text_explainer(
+    cache: TreeCache, settings: CandidateSettings, tuning: SearchTuning
+) -> Callable[[SearchResult, Mapping[int, Tree], int, bool], str]:
+    """Return the function with which a claim explains results (`claims.choices.Explain`)."""
+
+    def text(
+        result: SearchResult, ahead: Mapping[int, Tree], max_steps: int, of_all_hosts: bool
+    ) -> str:
+        limited = replace(settings, max_search_steps=max_steps)
+        if of_all_hosts:
+            return explain(result.scan, cache, limited, tuning, ahead).text
+        return explain_refused(result.scan, result.trace, cache, limited, tuning, ahead).text
+
+    return text
 
 
 def _reader(

@@ -103,7 +103,7 @@ class CopiedHosts:
     def _free_of(self, name: str, spend: Charge) -> Mapping[str, int]:
         """Return UUID of a root -> the most that one of its providers has free of a class."""
         free, read = self._free.get(name) or ({}, 0)
-        for root in self._changed[read:]:
+        for root in dict.fromkeys(self._changed[read:]):
             members = self._trees[root].members if root in self._keys else ()
             spend(COST_PER_PROVIDER * len(members))
             stocks = [each.stocks[name] for each in members if name in each.stocks]
