@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import consumer_list as statements
-from placement.db.statements.consumer_list import ConsumerCondition
+from placement.db.statements.consumer_list import ConsumerFilter
 from placement.errors import ConsumerNotFound
 from placement.objects import allocations, claim_records, identifiers
 from placement.objects.allocations import ProviderAllocations
 from placement.objects.claims import SpreadGroup
 from placement.objects.paging import ListPage
-from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 
 class ConsumerPart(Enum):
@@ -22,24 +21,6 @@ class ConsumerPart(Enum):
 
     ALLOCATIONS = "allocations"
     REQUEST = "request"
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerFilter:
-    """The conditions on listed consumers. A consumer must satisfy all of them."""
-
-    # Exact name of the project, or None for any project.
-    project: str | None = None
-    # Exact name of the user, or None for any user. Only valid with a project.
-    user: str | None = None
-    # Name of the type, UNKNOWN_CONSUMER_TYPE for consumers without a type, or None for any type.
-    consumer_type: str | None = None
-    # Uuid of a provider whose tree the consumers use, or None for any tree.
-    in_tree: str | None = None
-    # Name of a spread group of the project, or None for any group.
-    spread_group: str | None = None
-    # Whether only holds are listed.
-    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +64,9 @@ def find(
     """
     if conditions.spread_group is not None and not conditions.spread_group.isascii():
         return ConsumerList([])  # no group has such a name, and some engines cannot compare it
-    untyped = conditions.consumer_type == UNKNOWN_CONSUMER_TYPE
-    tree = conditions.in_tree
-    condition = ConsumerCondition(
-        project=conditions.project,
-        user=conditions.user,
-        consumer_type=None if untyped else conditions.consumer_type,
-        untyped=untyped,
-        in_tree=None if tree is None else identifiers.stored_forms(tree),
-        spread_group=conditions.spread_group,
-        held=conditions.held,
-    )
     after = "" if page.after is None else _stored(conn, page.after)
     # Read one more consumer than the page holds, to detect whether more consumers follow.
-    rows = statements.page(condition, after, page.size + 1).rows(conn)
+    rows = statements.page(conditions, after, page.size + 1).rows(conn)
     consumers = _with_parts(conn, rows[: page.size], parts)
     return ConsumerList(consumers, are_more=len(rows) > page.size)
 
@@ -115,7 +85,7 @@ def get(conn: Connection, uuid: str, parts: Collection[ConsumerPart] = ()) -> Li
 
 
 def _row(conn: Connection, uuid: str) -> Any:
-    condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
+    condition = ConsumerFilter(uuids=identifiers.stored_forms(uuid))
     rows = {row.uuid: row for row in statements.page(condition, "", 2).rows(conn)}
     return identifiers.match([uuid], rows).get(uuid)
 

@@ -1,6 +1,6 @@
 """The consumers of trees, with all of their allocations."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
@@ -21,9 +21,9 @@ class HoldingConsumer:
     # Name of the type, or None if the consumer has no type.
     consumer_type: str | None
     # Provider UUID -> class -> units.
-    allocations: Mapping[str, Mapping[str, int]]
+    allocations: dict[str, dict[str, int]]
     # Provider UUID -> UUID of the root of its tree.
-    root_of: Mapping[str, str]
+    root_of: dict[str, str]
 
 
 def get_in_trees(
@@ -47,23 +47,11 @@ def get_in_trees(
 
 
 def get_for_consumers(conn: Connection, uuids: Collection[str]) -> list[HoldingConsumer]:
-    allocations: dict[str, dict[str, dict[str, int]]] = {}
-    roots: dict[str, dict[str, str]] = {}
-    owners = {}
+    consumers: dict[str, HoldingConsumer] = {}
     for row in statements.held(uuids).rows(conn):
-        owners[row.uuid] = row
-        held = allocations.setdefault(row.uuid, {})
-        held.setdefault(row.provider_uuid, {})[row.class_name] = row.used
-        roots.setdefault(row.uuid, {})[row.provider_uuid] = row.root_uuid
-    return [
-        HoldingConsumer(
-            uuid,
-            row.generation,
-            row.project,
-            row.user,
-            row.type,
-            allocations[uuid],
-            roots[uuid],
-        )
-        for uuid, row in owners.items()
-    ]
+        owner = row.project, row.user, row.type
+        new = HoldingConsumer(row.uuid, row.generation, *owner, {}, {})
+        consumer = consumers.setdefault(row.uuid, new)
+        consumer.allocations.setdefault(row.provider_uuid, {})[row.class_name] = row.used
+        consumer.root_of[row.provider_uuid] = row.root_uuid
+    return list(consumers.values())

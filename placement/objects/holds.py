@@ -18,6 +18,7 @@ from sqlalchemy.engine import Connection
 from placement.db.engine import Database
 from placement.db.statement import CHUNK_SIZE, Unchanged
 from placement.db.statements import claim_records as statements
+from placement.db.statements.consumer_list import ConsumerFilter
 from placement.errors import (
     CapacityExceeded,
     DeviceInUse,
@@ -37,7 +38,7 @@ from placement.objects.allocation_change import check_consumer_generations
 from placement.objects.allocation_release import release, take_over
 from placement.objects.allocation_state import StateQuery
 from placement.objects.claims import Claim, NewRecord, owner_names
-from placement.objects.consumer_list import ConsumerFilter, ListedConsumer
+from placement.objects.consumer_list import ListedConsumer
 from placement.objects.consumers import Consumer
 from placement.objects.paging import ListPage
 from placement.runtime import deadline

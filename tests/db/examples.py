@@ -22,7 +22,7 @@ from placement.db.statements import (
     root_windows,
     sharing,
 )
-from placement.db.statements.consumer_list import ConsumerCondition
+from placement.db.statements.consumer_list import ConsumerFilter
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.vocabulary import ConditionKind, IdCondition
 
@@ -143,7 +143,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "claim_records.without_consumer": (1000,),
     "claim_records.without_consumer_of": ([1],),
     "consumer_list.page": (
-        ConsumerCondition(
+        ConsumerFilter(
             uuids=[UUID],
             project="p",
             user="u",

@@ -31,11 +31,11 @@ from placement.api.parameters import (
     provider_uuid,
 )
 from placement.api.shapes import Array, Json, Object, Property
+from placement.db.statements.consumer_list import ConsumerFilter
 from placement.errors import BadQuery
-from placement.objects import claim_records, consumer_list
+from placement.objects import claim_records, consumer_list, identifiers
 from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import (
-    ConsumerFilter,
     ConsumerPart,
     ListedConsumer,
 )
@@ -82,11 +82,12 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> tuple[ConsumerF
     for key in ("user_id", "spread_group"):
         if key in values and "project_id" not in values:
             raise BadQuery(f"{key}: this parameter needs project_id")
+    provider = parse_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None
     conditions = ConsumerFilter(
         values.get("project_id"),
         values.get("user_id"),
         values.get("consumer_type"),
-        parse_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None,
+        identifiers.stored_forms(provider) if provider is not None else None,
         values.get("spread_group"),
         held="held" in values,
     )

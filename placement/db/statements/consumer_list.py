@@ -17,6 +17,7 @@ from placement.db.fragments import (
     with_owners,
 )
 from placement.db.statement import Query
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 _consumer, _record, _allocation = t.consumers, t.claim_records, t.allocations
 _provider = t.resource_providers
@@ -25,25 +26,23 @@ _user = _consumer.alias("user_of_tree")
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerCondition:
+class ConsumerFilter:
     """The conditions on listed consumers. A consumer must satisfy all of them."""
 
-    # Stored forms of the uuids of consumers, or None for any consumer.
-    uuids: Collection[str] | None = None
     # Exact name of the project, or None for any project.
     project: str | None = None
-    # Exact name of the user, or None for any user.
+    # Exact name of the user, or None for any user. Only valid with a project.
     user: str | None = None
-    # Exact name of the type, or None for any type.
+    # Name of the type, UNKNOWN_CONSUMER_TYPE for consumers without a type, or None for any type.
     consumer_type: str | None = None
-    # Whether only consumers without a type are listed.
-    untyped: bool = False
     # Stored forms of the uuid of a provider whose tree the consumers use, or None for any tree.
     in_tree: Collection[str] | None = None
-    # Name of the spread group, or None for any group.
+    # Name of a spread group of the project, or None for any group.
     spread_group: str | None = None
     # Whether only holds are listed.
     held: bool = False
+    # Stored forms of the uuids of consumers, or None for any consumer.
+    uuids: Collection[str] | None = None
 
 
 # PERF: this is not an EXISTS, for which MariaDB joins all allocations before it sorts and returns
@@ -61,7 +60,7 @@ _RECORDED_IDS = _IDS.select_from(_consumer.join(_record, belongs_to(_record, _co
 _MAY_BE_HELD = sa.select(_record.c.consumer_id).where(_record.c.expires_at.is_not(None))
 
 
-def page(condition: ConsumerCondition, after: str, size: int) -> Query:
+def page(condition: ConsumerFilter, after: str, size: int) -> Query:
     """Select up to `size` consumers with allocations and with a uuid after `after`, by uuid.
 
     The columns are the uuid, the names of project, user and type, the generation, the spread group
@@ -93,21 +92,23 @@ def page(condition: ConsumerCondition, after: str, size: int) -> Query:
     return Query(straight_join(rows))
 
 
-def _clauses(condition: ConsumerCondition) -> list[ColumnElement[bool]]:
+def _clauses(condition: ConsumerFilter) -> list[ColumnElement[bool]]:
     where: list[ColumnElement[bool]] = []
     if condition.uuids is not None:
         where.append(_consumer.c.uuid.in_(sorted(condition.uuids)))
+    untyped = condition.consumer_type == UNKNOWN_CONSUMER_TYPE
+    type_name = None if untyped else condition.consumer_type
     names = (
         (_consumer.c.project_id, t.projects.c.external_id, condition.project),
         (_consumer.c.user_id, t.users.c.external_id, condition.user),
-        (_consumer.c.consumer_type_id, t.consumer_types.c.name, condition.consumer_type),
+        (_consumer.c.consumer_type_id, t.consumer_types.c.name, type_name),
     )
     where += [
         reference.in_(sa.select(column.table.c.id).where(same_text(column, name)))
         for reference, column, name in names
         if name is not None
     ]
-    if condition.untyped:
+    if untyped:
         where.append(_consumer.c.consumer_type_id.is_(None))
     if condition.in_tree is not None:
         where.append(_consumer.c.id.in_(_using_tree(condition.in_tree)))
