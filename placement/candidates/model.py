@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from placement.inventory import Stock
-from placement.runtime.bounded import Interned
 from placement.vocabulary import HOST_CLASSES, SHARING_TRAIT
 
 
@@ -36,6 +34,8 @@ class Refusal(StrEnum):
         member._value_ = code
         member.meaning = meaning
         return member
+
+    __hash__ = str.__hash__  # PERF: that of enums is a function in Python
 
     # the request as a whole
     UNKNOWN_AGGREGATE = "unknown_aggregate", "no aggregate of member_of or root_member_of exists"
@@ -234,8 +234,6 @@ class Tree:
     aggregates: frozenset[str]
     # Cached rendering of the tree, or None until a response has rendered it.
     rendered: tuple[Any, ...] | None = field(default=None, init=False)
-    # Cached `profile`, or None until a search has read it.
-    _profile: int | None = field(default=None, init=False)
 
     def keep_rendered(self, rendered: tuple[Any, ...]) -> None:
         """Cache a rendering with the tree.
@@ -243,24 +241,6 @@ class Tree:
         Concurrent readers see either the complete rendering or None.
         """
         object.__setattr__(self, "rendered", rendered)
-
-    @property
-    def profile(self) -> int:
-        """A number. Trees with the same number are equal, except for names and ids.
-
-        Equal trees may have different numbers. PERF: hosts of one hardware model often have equal
-        values, so that one search serves all of them. Comparing numbers is faster than comparing
-        the values of each host in each search.
-        """
-        if self._profile is None:
-            members = [
-                _one_number(next(_numbers), (parent, stocks, traits, aggregates))
-                for _uuid, parent, stocks, traits, aggregates, _id in self.members
-            ]
-            profile = _one_profile(next(_numbers), tuple(members), len(members))
-            object.__setattr__(self, "_profile", profile)
-        assert self._profile is not None
-        return self._profile
 
     @property
     def root(self) -> Member:
@@ -307,13 +287,6 @@ class Tree:
         return replace(self, members=tuple(members))
 
 
-_numbers = count()
-# Values of a member, except for its names -> number of the values.
-_one_number: Interned[int] = Interned()
-# Numbers of the values of all members -> profile. The maximum size is about 8 MiB.
-_one_profile: Interned[int] = Interned(most=500_000)
-
-
 class SharingMember(NamedTuple):
     """A sharing provider. It may serve anchors of other trees."""
 
@@ -351,7 +324,8 @@ class Pool:
     @property
     def profile(self) -> Hashable:
         """A key of all data of the pool, except for the names of its own members."""
-        return None if self.anchor is None else self.anchor.profile, self.reached
+        own = () if self.anchor is None else self.anchor.members
+        return self.reached, *[each[1:5] for each in own]
 
     def tree(self, position: int) -> Tree:
         """Return the tree of the member at a position."""

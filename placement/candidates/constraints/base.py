@@ -35,6 +35,8 @@ class Constraint(ABC):
     applies: ClassVar[PlanPart]
     # Whether its slots often are dead ends. The search should begin with such slots.
     decides_early: ClassVar[bool] = False
+    # Whether it depends on capacities or usages, except for the options of slots.
+    reads_stocks: ClassVar[bool] = False
     # The slots that the condition depends on.
     slots: frozenset[int]
 

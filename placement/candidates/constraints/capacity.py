@@ -26,6 +26,7 @@ class Capacity(Constraint):
 
     code = Refusal.CAPACITY_SUM
     applies = attrgetter("contended_classes")
+    reads_stocks = True
 
     def __init__(
         self,

@@ -205,6 +205,7 @@ class Exclusive(Constraint):
 
     code = Refusal.EXCLUSIVE
     applies = attrgetter("request.special_traits.cards")
+    reads_stocks = True
     # Whether the usages of the cards count.
     in_use: ClassVar[bool] = True
 

@@ -4,7 +4,8 @@ Hosts of one hardware model often have equal values for everything that a search
 first of these hosts is searched. The other hosts reuse its assignments or its refusal.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from placement.candidates.constraints import kinds_of, shape
@@ -17,12 +18,14 @@ from placement.candidates.model import (
     Pool,
     Refusal,
     Trace,
+    Tree,
 )
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import Assignments, solutions
-from placement.candidates.terms.amounts import AMOUNT_CODES
+from placement.candidates.terms.amounts import AMOUNT_CODES, Shortages
+from placement.candidates.trees.sharing import AnchorPools
 from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
 
 # Maximum total number of members and slots of the pools with cached results.
@@ -91,19 +94,66 @@ class AnchorSearches:
         self._trace = trace
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
+        # Stocks of a member -> the amounts that they do not allow. PERF: no other properties of
+        # stocks matter. None if a constraint reads them, or if names of hosts matter.
+        self._shortages: Shortages | None = None
+        reads_more = any(kind.reads_stocks for kind in self._kinds)
+        if not (reads_more or plan.names_providers or plan.request.full_hosts):
+            self._shortages = Shortages(chain(*[slot.resources for slot in plan.slots]))
         # Host key or shape of pools -> the result of the first of these pools. Pools have equal
         # shapes if they have the same assignments.
         self.known: dict[Hashable, FirstResult] = {}
         # Number of members and slots of the pools in `known`, and its maximum.
         self._size, self._max_size = 0, max_cached
 
-    def start(self, pool: Pool) -> Search:
-        """Search the pool for its first candidate.
+    def start_each(
+        self, trees: Iterable[Tree], pools: AnchorPools, outcomes: dict[int, Outcome]
+    ) -> Iterator[Search]:
+        """Yield the search of each tree, except for trees that are refused like an earlier one.
+
+        Args:
+            trees: the trees.
+            pools: the pools of the trees.
+            outcomes: root id -> outcome, to which the trees are added.
 
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        key = self._plan.host_key(pool)
+        key_of = self._key if self._shortages is not None and not pools.sharing else None
+        for tree in trees:
+            key = None if key_of is None else key_of(tree)
+            result = self.known.get(key)
+            # PERF: no pool is created for most of the refused trees.
+            if result is None or result.assignments is not None:
+                search = self.start(pools.pool(tree), key)
+                outcomes[tree.id] = search.outcome
+                yield search
+            else:
+                self._budget.spend(COST_PER_STEP + len(tree.members))
+                outcomes[tree.id] = result.outcome
+                self._refuse(tree, result)
+
+    def _key(self, tree: Tree, reached: Hashable = frozenset()) -> Hashable:
+        """Return a key of trees that reach these sharing providers and have equal results."""
+        shortages, members = self._shortages, tree.members
+        assert shortages is not None
+        if len(members) == 1:  # PERF: most trees are small
+            _uuid, _parent, stocks, traits, aggregates, _id = members[0]
+            return traits, aggregates, shortages[stocks], reached
+        own = [
+            (each.parent, each.traits, each.aggregates, shortages[each.stocks]) for each in members
+        ]
+        return *own, reached
+
+    def start(self, pool: Pool, key: Hashable = None) -> Search:
+        """Search the pool for its first candidate. `key` is that of `_key`, if it is known.
+
+        Raises:
+            BudgetSpentError: the search reached a limit.
+        """
+        if key is None and self._shortages is not None and pool.anchor is not None:
+            key = self._key(pool.anchor, pool.reached)
+        key = key or self._plan.host_key(pool)
         result = self.known.get(key)
         if result is None:
             result = self._keep(key, pool, self._first_result(pool))
@@ -172,19 +222,23 @@ class AnchorSearches:
 
     def _search(self, pool: Pool, result: FirstResult) -> Search:
         """Count the outcome of a pool and return its search."""
-        outcome, assignments, refusal = result
-        self.searched += not outcome.wrong_root
-        if assignments is None:
-            self._trace.codes[refusal] += 1
-            if pool.anchor is not None:
-                self._trace.refused[pool.anchor.id] = pool.anchor.revision
-            return Search(outcome)
+        if result.assignments is None:
+            self._refuse(pool.anchor, result)
+            return Search(result.outcome)
+        self.searched += 1
         self.served += 1
-        first = Candidate(self._plan, pool, assignments.known[0])
+        first = Candidate(self._plan, pool, result.assignments.known[0])
         # PERF: most hosts have one candidate for a flavor.
-        if assignments.end == 1:
-            return Search(outcome, first)
-        return Search(outcome, first, self._others(pool, assignments))
+        if result.assignments.end == 1:
+            return Search(result.outcome, first)
+        return Search(result.outcome, first, self._others(pool, result.assignments))
+
+    def _refuse(self, anchor: Tree | None, result: FirstResult) -> None:
+        """Count the refusal of a pool."""
+        self.searched += not result.outcome.wrong_root
+        self._trace.codes[result.refusal] += 1
+        if anchor is not None:
+            self._trace.refused[anchor.id] = anchor.revision
 
     def _others(self, pool: Pool, assignments: Assignments) -> OtherCandidates:
         """Yield the candidates of all assignments after the first one."""

@@ -339,7 +339,7 @@ def _search_anchors(
     *,
     stop_after_cached: int | None,
 ) -> Iterator[Search]:
-    """Yield the search of each tree.
+    """Yield the searches of all trees, except for refused ones.
 
     Raises:
         StopSearch: cached trees have sufficient candidates.
@@ -351,8 +351,4 @@ def _search_anchors(
             if number and stop_after_cached is not None and anchors.served >= stop_after_cached:
                 raise StopSearch
             trees = reader.trees(part)
-            pool, outcomes = reader.pools.pool, roots.outcomes  # PERF: looked up once
-            for tree in trees:
-                search = anchors.start(pool(tree))
-                outcomes[tree.id] = search.outcome
-                yield search
+            yield from anchors.start_each(trees, reader.pools, roots.outcomes)

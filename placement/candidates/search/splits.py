@@ -236,10 +236,11 @@ class SplitSearches(AnchorSearches):
 
     def __init__(self, plan: SearchPlan, budget: Budget) -> None:
         super().__init__(plan, budget, Trace())
+        self._shortages = None  # a split depends on the free capacity
         # Units of the parts -> layout of the candidates with these parts.
         self._layouts: dict[Sequence[Sequence[int]], SplitLayout] = {}
 
-    def start(self, pool: Pool) -> Search:
+    def start(self, pool: Pool, key: Hashable = None) -> Search:
         """Search the pool for its first candidate.
 
         Raises:

@@ -1,9 +1,9 @@
 """The term about the free capacity of a provider."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from placement.candidates.model import Refusal
+from placement.candidates.model import Refusal, Stocks
 from placement.inventory import Stock, fits, sizes
 
 # Returns whether a stock allows an amount. All these conditions together are equivalent to `fits`.
@@ -19,6 +19,8 @@ STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
 AMOUNT_KEYWORD = "resources"
 # If a host is rejected at one of these codes, no provider has enough capacity.
 AMOUNT_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIONS))
+
+MAX_SHORTAGES = 10_000  # cached results of a request
 
 
 class Amount(NamedTuple):
@@ -74,3 +76,33 @@ def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
         if parts.start <= units:
             code = Refusal.MAX_UNIT
     return missing << (step * AMOUNT_CODES.index(code))
+
+
+class Shortages(dict[Stocks, int]):
+    """Inventories of a provider -> bits of the reasons why they do not allow some of the amounts.
+
+    PERF: hosts with equal bits, traits and aggregates have the same result, so most hosts need only
+    this check.
+    """
+
+    def __init__(self, amounts: Iterable[tuple[str, int]]) -> None:
+        """amounts: classes and units."""
+        super().__init__()
+        distinct = enumerate(dict.fromkeys(amounts))
+        self._amounts = [(*amount, 1 << number * len(AMOUNT_CODES)) for number, amount in distinct]
+
+    def __missing__(self, stocks: Stocks) -> int:
+        mask = 0
+        for name, units, bit in self._amounts:
+            stock = stocks.get(name)
+            if stock is None:
+                mask |= bit
+            else:
+                # PERF: this is `fits`, inlined because hosts with different usages are frequent.
+                capacity, used, least, most, step = stock
+                if used + units > capacity or not least <= units <= most or units % step:
+                    mask |= unfit_whole(stock, units, bit, 1)
+        if len(self) >= MAX_SHORTAGES:
+            self.clear()
+        self[stocks] = mask
+        return mask

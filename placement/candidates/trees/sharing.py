@@ -220,9 +220,9 @@ class AnchorPools:
         self._taints = taints
         self._spend = spend
         # The sharing providers that anchors may use.
-        self._sharing = untainted(sharing, taints)
+        self.sharing = untainted(sharing, taints)
         # Ids of the roots of the sharing providers.
-        self._trees = {provider.tree.id for provider in self._sharing}
+        self._trees = {provider.tree.id for provider in self.sharing}
         # Aggregates of an anchor -> the pool with the sharing providers that it reaches.
         self._pools: dict[frozenset[str], Pool] = {}
 
@@ -233,11 +233,11 @@ class AnchorPools:
             None if this taint alone excludes no sharing provider.
         """
         pools = AnchorPools(self._all, self._spend, self._taints - {taint})
-        return None if len(pools._sharing) == len(self._sharing) else pools
+        return None if len(pools.sharing) == len(self.sharing) else pools
 
     def pool(self, anchor: Tree) -> Pool:
         """Return the pool of an anchor."""
-        if not self._sharing:
+        if not self.sharing:
             return Pool(anchor, anchor.members)
         pool = self._pools.get(anchor.aggregates)
         if pool is None:
@@ -249,9 +249,9 @@ class AnchorPools:
 
     def _reached(self, aggregates: frozenset[str]) -> Pool:
         """Return the pool of the sharing providers in any of these aggregates."""
-        self._spend(len(self._sharing))
+        self._spend(len(self.sharing))
         return sharing_pool(
-            [each for each in self._sharing if not aggregates.isdisjoint(each.member.aggregates)]
+            [each for each in self.sharing if not aggregates.isdisjoint(each.member.aggregates)]
         )
 
 
