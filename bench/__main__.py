@@ -56,6 +56,7 @@ class Databases:
     """The databases of the clouds: databases of a server, or files."""
 
     def __init__(self, engine: str, directory: Path, *, durable: bool = False) -> None:
+        self.engine = engine
         self.server: DatabaseServer | None = None  # None for files
         self._directory = directory
         if engine != "sqlite":

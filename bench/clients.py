@@ -307,6 +307,38 @@ class Claim(Client):
             self.refused += 1
 
 
+class Update(Client):
+    """Updates a host as nova-compute does periodically, when nothing of the host has changed."""
+
+    def turn(self) -> None:
+        host = self._some_host()
+        assert self._send("GET", f"/resource_providers/{host}/allocations").status == 200
+
+
+class UpdateChanged(Client):
+    """Updates hosts as nova-compute does periodically, each with another inventory."""
+
+    def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
+        super().__init__(port, cloud, what, number)
+        self._bodies: dict[str, Any] = {}
+
+    def prepare(self) -> None:
+        path = f"/resource_providers/{self._some_host()}"
+        body = self._send("GET", f"{path}/inventories").body
+        body["inventories"]["MEMORY_MB"]["reserved"] = self._random.randint(1, 4096)
+        if path in self._bodies:
+            self.prepare()
+        self._bodies[path] = body
+
+    def turn(self) -> None:
+        path, body = self._bodies.popitem()
+        assert self._send("GET", f"{path}/allocations").status == 200
+        assert self._send("PUT", f"{path}/inventories", body).status == 200
+
+    def clean(self) -> None:
+        self._bodies.clear()
+
+
 class Contend(Client):
     """Claims on one host, on which all clients claim.
 
@@ -410,6 +442,7 @@ KINDS: dict[str, type[Client]] = {
     "find": Find, "simulate": Simulate, "explain": Explain, "headroom": Headroom,
     "drain-check": DrainCheck, "drain some host": DrainSomeHost,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
+    "update": Update, "update changed": UpdateChanged,
     "contend": Contend, "share": Share, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
 

@@ -57,12 +57,16 @@ class Server:
         process: subprocess.Popen[bytes],
         url: str,
         database: DatabaseServer | None,
+        *,
+        can_stop: bool = True,
     ) -> None:
+        """can_stop: whether `only` stops workers. uWSGI's may lose a connection then."""
         self.name = name
         self.port = port
         self.url = url
         self._process = process
         self._database = database
+        self._can_stop = can_stop
         self._engine = sa.create_engine(url, poolclass=sa.StaticPool)
 
     def spent(self) -> Spent:
@@ -89,7 +93,7 @@ class Server:
 
         Otherwise, the kernel may give all requests of one client to the same worker.
         """
-        others = [each for each in self.workers() if each != worker]
+        others = [each for each in self.workers() if self._can_stop and each != worker]
         try:
             for each in others:
                 os.kill(each, signal.SIGSTOP)
@@ -184,6 +188,7 @@ def serving(
     workers: int = 2,
     command: Sequence[str] = (),
     configuration: str = "",
+    authentication: str = "noauth2",
 ) -> Iterator[Server]:
     """Serve on a database until the block ends, or on SQLite without `database`.
 
@@ -191,6 +196,7 @@ def serving(
     openstack-placement.
     command: another server of the service; `{address}` is replaced by host and port.
     configuration: the content of placement.conf.
+    authentication: the value of [api] auth_strategy.
     """
     home.mkdir(parents=True, exist_ok=True)
     (home / "placement.conf").write_text(configuration)
@@ -203,7 +209,7 @@ def serving(
         "WEB_CONCURRENCY": str(workers),
         "OS_PLACEMENT_CONFIG_DIR": str(home),
         "OS_PLACEMENT_DATABASE__CONNECTION": url,
-        "OS_API__AUTH_STRATEGY": "noauth2",
+        "OS_API__AUTH_STRATEGY": authentication,
         "OS_DEFAULT__LOG_FILE": str(home / "log"),
         # The peer uses the same default number of candidates as this service, so none is omitted.
         "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "100000",
@@ -220,7 +226,7 @@ def serving(
         process = subprocess.Popen(filled, cwd=where, env=variables, stdout=log, stderr=log)
     try:
         _wait(port, process, home)
-        yield Server(name, port, process, url, database)
+        yield Server(name, port, process, url, database, can_stop="--ini" not in command)
     finally:
         process.terminate()
         process.wait()

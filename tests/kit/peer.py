@@ -5,7 +5,10 @@ import subprocess
 import venv
 from pathlib import Path
 
-PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")
+PEER = (
+    "openstack-placement==16.0.0", "cryptography", "gunicorn", "psycopg2-binary", "pymysql",
+    "python-memcached",
+)  # fmt: skip
 
 
 def peer_environment() -> Path:
