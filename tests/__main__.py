@@ -30,20 +30,21 @@ from tests.kit.engines import SERVERS, SERVERS_ROOT, installed, version
 from tests.selection import files_of, has_tests_of_servers
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. These are the quick tests: the longest part is first.
-QUICK: Mapping[str, Sequence[str]] = {
-    "rest": (),
+# Part -> its folders; the longest part is first. Explorer and documents need a process each:
+# Playwright refuses to run where asyncio has run.
+PARTS: Mapping[str, Sequence[str]] = {
+    "deployment": ("tests/deploy",),
+    "explorer": ("tests/explorer",),
+    "database": ("tests/db",),
     "api": ("tests/api",),
-    "database": ("tests/db", "tests/migrations"),
-    "properties": ("tests/properties",),
-}
-# These run with `--all` alone. The first often waits.
-SLOW: Mapping[str, Sequence[str]] = {
     "processes": ("tests/cluster",),
+    "rest": (),
+    "migrations": ("tests/migrations",),
+    "properties": ("tests/properties",),
     "documents": ("tests/docs", "tests/examples"),
-    "deployment": ("tests/deploy", "tests/explorer"),
 }
-PARTS = {**SLOW, **QUICK}
+# Those of `make test`. The others run with `--all` alone.
+QUICK = ("api", "database", "rest", "migrations", "properties")
 NAMED = [folder for folders in PARTS.values() for folder in folders]
 REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
 JOBS = int(os.environ.get("PLACEMENT_JOBS", 3 * (os.cpu_count() or 1) + 1))
@@ -171,15 +172,15 @@ def jobs(arguments: Sequence[str], run_all: bool = False) -> Iterator[Job]:
     elif not run_all:
         selection = "sample" if SERVERS_ROOT else "smoke"
         yield from _selected(servers, selection, tests=files_of(selection))
-        for part, folders in QUICK.items() if sqlite else ():
-            yield Job(f"sqlite {part}", "sqlite", folders or REST)
+        for part in QUICK if sqlite else ():
+            yield Job(f"sqlite {part}", "sqlite", PARTS[part] or REST)
     else:
         for name, each in BESIDES.items():
             if os.environ.get(each.asked_by):
                 yield Job(name, "mariadb", each.tests, each.environment)
         for part, folders in PARTS.items():
             tests = folders or REST
-            if sqlite and (part in SLOW or not os.environ.get("PLACEMENT_FRESH")):
+            if sqlite and (part not in QUICK or not os.environ.get("PLACEMENT_FRESH")):
                 yield Job(f"sqlite {part}", "sqlite", tests)
             if any(map(has_tests_of_servers, tests)):
                 yield from _selected(servers, "whole", part, tests)

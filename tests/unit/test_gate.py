@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests import selection, soak
-from tests.__main__ import NAMED, QUICK, SLOW, Job, jobs
+from tests.__main__ import NAMED, PARTS, QUICK, Job, jobs
 from tests.kit.engines import SERVERS, MissingServerError, PostgreSQL, installed, version
 from tests.kit.missing import need
 
@@ -106,7 +106,7 @@ def test_what_make_test_leaves_out_is_in_make_test_all(monkeypatch: pytest.Monke
     assert [job.name for job in quick] == [f"sqlite {part}" for part in QUICK]
     assert [job.name for job in smoke] == [f"{name} smoke" for name in SERVERS]
     whole, servers = run(run_all=True)
-    assert {job.name for job in whole} == {f"sqlite {part}" for part in {**QUICK, **SLOW}}
+    assert {job.name for job in whole} == {f"sqlite {part}" for part in PARTS}
     assert all("--selection=whole" in job.tests for job in servers)
     # pytest fails where a part has no tests.
     names = {job.name for job in servers}
