@@ -171,6 +171,11 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         "test_sockets.py",
     ),
     Rule(
+        "searches and explanations count the same steps and statements of any database",
+        "tests/db",
+        "test_candidates_growth.py test_explanation_cost.py test_order.py",
+    ),
+    Rule(
         "trees and rendered statements are measured in Python; drivers keep rows, too",
         "tests/db",
         "test_statement_memory.py test_tree_memory.py",
