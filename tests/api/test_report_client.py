@@ -107,18 +107,6 @@ def generation(recorder: Recorder, path: str) -> int:
 # -- reading and writing a tree ---------------------------------------------------------------
 
 
-def test_a_host_is_reported_and_read_again(client: ReportClient, recorder: Recorder) -> None:
-    tree = client.get_provider_tree(HOST)
-    assert len(tree) == 0
-    describe_host(tree)
-    written = client.update_from_provider_tree(tree)
-    read = client.get_provider_tree(HOST)
-    assert written == tree == read
-    generations = {each.name: each.generation for each in written}
-    assert generations == {each.name: each.generation for each in read}
-    assert shown(recorder, f"/resource_providers/{CHILD0}/traits")["traits"] == ["HW_NUMA_ROOT"]
-
-
 def test_what_was_changed_is_written_and_nothing_else(
     client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
@@ -260,17 +248,6 @@ def test_writers_that_never_end_are_reported(
     with pytest.raises(UpdateFailed, match="other clients keep changing"):
         client.update_from_provider_tree(tree)
     assert len(pauses) == len(UPDATE_PAUSES)
-
-
-def test_a_tree_made_from_nothing_is_all_that_its_providers_have(client: ReportClient) -> None:
-    client.report(HOST, describe_host)
-    tree = ProviderTree()
-    tree.new_root("host1", HOST)
-    tree.update_inventory("host1", {"MEMORY_MB": {"total": 512}})
-    client.update_from_provider_tree(tree)
-    now = client.get_provider_tree(HOST)
-    assert dict(now.data("host1").inventory) == dict(tree.data("host1").inventory)
-    assert (now.data("host1").traits, now.exists("NUMA0")) == (frozenset(), True)
 
 
 def test_providers_are_renamed_and_moved_as_the_tree_says(recorder: Recorder) -> None:

@@ -23,10 +23,8 @@ from falcon_placement_client import (
     ReshapeFailed,
 )
 from falcon_placement_client.rest import Version
-from placement.direct import PlacementDirect
-from tests.kit.builders import database_url, settings
 from tests.kit.listener import listening
-from tests.kit.recorder import Killed, Recorder
+from tests.kit.recorder import Recorder
 from tests.kit.service import Service
 
 HOST = Path(agent.__file__).parent / "host.yaml"
@@ -128,31 +126,6 @@ def test_a_misfit_is_reported_and_changes_nothing(recorder: Recorder) -> None:
     with pytest.raises(ReshapeFailed, match=r"3 VGPU of provider .* fit nowhere"):
         report(client, {**CARDS, "children": CARDS["children"][:1]})
     assert used(client) == {"host1": 8}
-
-
-def test_an_agent_killed_at_any_request_is_put_right_by_the_next(tmp_path: Path) -> None:
-    """A lost response leaves what a kill before the next request leaves, or all requests."""
-    cuts, is_killed = -1, True
-    while is_killed:
-        cuts += 1
-        directory = tmp_path / str(cuts)
-        directory.mkdir()
-        with PlacementDirect(settings(database_url(directory))) as adapter:
-            recorder = Recorder(adapter)
-            fill(ReportClient(recorder))
-            recorder.requests.clear()
-            recorder.lives = cuts
-            try:
-                report(ReportClient(recorder), CARDS)
-                is_killed = False
-            except Killed:
-                pass
-            recorder.lives = None
-            client = ReportClient(recorder)
-            assert sum(used(client).values()) == sum(AMOUNTS)
-            report(client, CARDS)
-            assert used(client) == {"card1": 4, "card2": 4}
-    assert cuts >= 6
 
 
 @pytest.mark.parametrize(
