@@ -15,7 +15,7 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28809,
+    "placement": 28686,
     "placement/api": 5995,
     "placement/candidates": 4591,
     "placement/db": 5280,
@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3815,
     "placement/operate": 803,
     "falcon_placement_client": 8721,
-    "tests": 49683,
+    "tests": 49686,
     "tests/cloud": 890,
 }
 
