@@ -149,8 +149,9 @@ def _is_used(kind: str) -> ColumnElement[bool]:
     use, following = _USES[kind]
     rows = sa.select(use).where(use == t.NAMES[kind].table.c.id)
     # This reads the first row of an index. For an EXISTS, MariaDB would join all uses, and
-    # PostgreSQL would read all uses of an entry that it estimates to be common.
-    return rows.order_by(following).limit(1).scalar_subquery().is_not(None)
+    # PostgreSQL would read all uses of an entry that it estimates to be common. MySQL uses the
+    # order of the index only if all columns are stated.
+    return rows.order_by(use, following).limit(1).scalar_subquery().is_not(None)
 
 
 # -- locks -------------------------------------------------------------------------------------

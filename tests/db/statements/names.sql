@@ -24,7 +24,7 @@ DELETE FROM traits
 WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
   FROM resource_provider_traits
   WHERE resource_provider_traits.trait_id = traits.id
-  ORDER BY resource_provider_traits.resource_provider_id
+  ORDER BY resource_provider_traits.trait_id, resource_provider_traits.resource_provider_id
   LIMIT 1) IS NULL;
 
 -- of classes
@@ -32,7 +32,7 @@ DELETE FROM resource_classes
 WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
   FROM inventories
   WHERE inventories.resource_class_id = resource_classes.id
-  ORDER BY inventories.max_unit
+  ORDER BY inventories.resource_class_id, inventories.max_unit
   LIMIT 1) IS NULL;
 
 -- names.entries_with_times: Select (id, name, changed_at) of the entries in a catalogue, by id.
@@ -55,7 +55,7 @@ FROM traits
 WHERE (SELECT resource_provider_traits.trait_id
   FROM resource_provider_traits
   WHERE resource_provider_traits.trait_id = traits.id
-  ORDER BY resource_provider_traits.resource_provider_id
+  ORDER BY resource_provider_traits.trait_id, resource_provider_traits.resource_provider_id
   LIMIT 1) IS NOT NULL
 ORDER BY traits.id;
 
@@ -66,7 +66,7 @@ FROM resource_classes
 WHERE (SELECT inventories.resource_class_id
   FROM inventories
   WHERE inventories.resource_class_id = resource_classes.id
-  ORDER BY inventories.max_unit
+  ORDER BY inventories.resource_class_id, inventories.max_unit
   LIMIT 1) IS NULL
 ORDER BY resource_classes.id;
 
