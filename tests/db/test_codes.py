@@ -54,7 +54,10 @@ STATEMENTS: Mapping[str, Mapping[object, Then]] = {
         1290: Then.ELSEWHERE,  # read only, as 1792 and 1836
         1792: Then.ELSEWHERE,
         1836: Then.ELSEWHERE,
-        3101: Then.ELSEWHERE,  # a conflict or the loss of the majority of a replication group
+        3032: Then.ELSEWHERE,  # of a replication group, as the next nine
+        3100: Then.ELSEWHERE,
+        3101: Then.ELSEWHERE,
+        **dict.fromkeys((3781, 3782, 3783, 3796, 3797, 3798, 3799), Then.ELSEWHERE),
         1927: Then.ELSEWHERE,  # killed; these four are SQLAlchemy's
         2006: Then.ELSEWHERE,  # gone away
         2013: Then.ELSEWHERE,  # lost

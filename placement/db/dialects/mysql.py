@@ -53,7 +53,8 @@ ERRORS = ErrorCodes(
         {
             1047,  # no quorum
             1053,  # shutdown
-            3101,  # a conflict in a replication group, or the loss of its quorum
+            # A member that has left a replication group of MySQL, or has to wait for the group.
+            *(3032, 3100, 3101, 3781, 3782, 3783, 3796, 3797, 3798, 3799),
         }
     )
     | READ_ONLY,
