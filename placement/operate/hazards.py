@@ -102,10 +102,8 @@ def find_hazards(table: HazardTable, values: Values) -> list[Hazard]:
 def _compare(comparison: str, values: Values) -> str:
     """Return the name of the compared value, or "" if the comparison is false."""
     names, operator, *expected = shlex.split(comparison)
-    for name in names.split("/"):
-        if name in values:
-            break
-    else:
+    name = next((each for each in names.split("/") if each in values), "")
+    if not name:
         return ""
     value = values[name]
     if operator in {"=", "!="}:
@@ -152,17 +150,21 @@ danger journal | journal_mode != wal | the journal mode is {journal_mode}, becau
 # Variables that the service sets for each connection of MySQL and MariaDB, and the id of the
 # connection. ProxySQL itself responds to `SELECT CONNECTION_ID()`. No statement contains `@`, after
 # which ProxySQL stops sharing the connection.
-_OF_SESSION = (
-    "autocommit", "character_set_client", "group_concat_max_len", "innodb_lock_wait_timeout",
-    "lock_wait_timeout", "sql_mode", "transaction_isolation", "tx_isolation", "wsrep_sync_wait",
-    "pseudo_thread_id", "hostname", "port",
-)  # fmt: skip
+_OF_SESSION = ("autocommit", "character_set_client", "group_concat_max_len", "lock_wait_timeout",
+               "innodb_lock_wait_timeout", "sql_mode", "transaction_isolation", "tx_isolation",
+               "wsrep_sync_wait", "pseudo_thread_id", "hostname", "port")  # fmt: skip
 
 # Names of MariaDB, and of MySQL since 8.0.26.
 _SEMI_SYNC = "rpl_semi_sync_master_{0}/rpl_semi_sync_source_{0}"
 _ENABLED, _TIMEOUT, _WAIT_POINT = map(_SEMI_SYNC.format, ("enabled", "timeout", "wait_point"))
 _STATUS, _CLIENTS = map(_SEMI_SYNC.replace("rpl", "Rpl").format, ("status", "clients"))
 _IS_PRIMARY = f"{_ENABLED} = ON and read_only = OFF"
+# `group_replication_…` are variables of MySQL's plugin for replication groups.
+_GALERA = "wsrep_on = ON and wsrep_cluster_size > 1"
+_GROUP = "group_replication_group_name != ''"
+_WEAK = "group_replication_consistency = EVENTUAL BEFORE_ON_PRIMARY_FAILOVER"
+_WAIT = """set [placement_database] mysql_wsrep_sync_wait = 1, or in a replication group of MySQL
+    [mysqld] group_replication_consistency = BEFORE"""
 _CONFIRM = "rpl_semi_sync_slave_enabled = ON (MySQL: rpl_semi_sync_replica_enabled = ON)"
 
 MYSQL = HazardTable(
@@ -198,10 +200,9 @@ danger replicas | {_CLIENTS} < 1 and {_STATUS} = ON and {_IS_PRIMARY}
 danger replicas | {_ENABLED} != ON and Slaves_connected/dump_threads > 0
     | asynchronous replicas are connected | a replica that becomes the primary may lack acknowledged
     writes | set [mysqld] {{variable}} = ON, and on replicas {_CONFIRM}
-danger stale-reads | servers > 1 and wsrep_sync_wait = {_EVEN} and wsrep_on = ON
-    and wsrep_cluster_size > 1 | the service uses {{servers}} nodes of a cluster, and
-    wsrep_sync_wait is {{wsrep_sync_wait}} | reads may miss acknowledged writes of other nodes
-    | set [placement_database] mysql_wsrep_sync_wait = 1
+danger stale-reads | wsrep_sync_wait = {_EVEN} and servers > 1 and {_GALERA} or {_WEAK}
+    and servers > 1 and {_GROUP} | {{variable}} is {{value}}, and the service uses {{servers}} nodes
+    of a cluster | reads may miss acknowledged writes of other nodes | {_WAIT}
 danger connections | max_connections < connections
     or max_user_connections < connections and max_user_connections > 0{_OF_SERVERS}
 note lag | lag_error != '' | the lag of the replica of [placement_database] slave_connection cannot
@@ -214,13 +215,14 @@ note replicas | {_TIMEOUT} < {_A_DAY} and {_IS_PRIMARY} | {{variable}} is {{valu
     unless writes without a replica are acceptable
 note replicas | {_WAIT_POINT} = AFTER_COMMIT and {_IS_PRIMARY} | clients can read a write that no
     replica has confirmed, and that a failover loses | set [mysqld] {{variable}} = AFTER_SYNC
-note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and wsrep_on = ON
-    and wsrep_cluster_size > 1 | wsrep_sync_wait is {{wsrep_sync_wait}} on a cluster | after a
-    switch to another node, and if other processes use other nodes, reads may miss acknowledged
-    writes | set [placement_database] mysql_wsrep_sync_wait = 1
-note writers | servers > 1 and wsrep_on = ON and wsrep_cluster_size > 1 | the service writes to
-    {{servers}} nodes of a cluster | concurrent writes to one tree on two nodes conflict, and are
-    retried | send all writes to one node, and to another node only if the first node fails
+note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and {_GALERA} or {_WEAK} AFTER
+    and servers < 2 and {_GROUP} | {{variable}} is {{value}} on a cluster | after a switch to
+    another node, and if other processes use other nodes, reads may miss acknowledged writes
+    | {_WAIT}
+note writers | servers > 1 and {_GALERA} or servers > 1 and {_GROUP} and
+    group_replication_single_primary_mode = OFF | the service writes to {{servers}} nodes of a
+    cluster | concurrent writes to one tree on two nodes conflict, and are retried
+    | send all writes to one node, and to another node only if the first node fails
 note cluster | wsrep_cluster_size > 1 and wsrep_on = ON | the server is one of {{value}} nodes of a
     Galera cluster | if nodes crash or lose contact, known faults of Galera can lose acknowledged
     writes | after such a failure, run placement-manage db check and placement-manage audit --owners

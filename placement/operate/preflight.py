@@ -87,8 +87,7 @@ def _select(conn: Connection, sql: str) -> Values:
     result = conn.exec_driver_sql(sql)
     if len(result.keys()) == 2:
         return {str(name): value for name, value in result}
-    row = result.mappings().first()
-    return {} if row is None else dict(row)
+    return dict(result.mappings().first() or {})
 
 
 def _replica_values(database: Database, sql: str, name: str) -> Values:

@@ -23,7 +23,8 @@ from tests.kit.builders import database_url, make_database, prepare, settings
 from tests.kit.engines import ENGINE, FAMILY, SERVERS, Server, empty_database, server
 from tests.kit.pooler import pooled
 from tests.kit.ports import free_port
-from tests.kit.replication import DATABASE, Pair, await_true, replicated
+from tests.kit.proxy import Proxy
+from tests.kit.replication import DATABASE, MySqlGroup, Pair, await_true, replicated
 from tests.kit.statements import counted
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -34,8 +35,8 @@ CASES: dict[str, list[tuple[Sequence[str], list[str]]]] = {
         (["--innodb-flush-log-at-trx-commit=1"], []),
         (["--innodb-flush-log-at-trx-commit=0"], ["flush"]),
         (["--skip-innodb-doublewrite"], ["flush", "doublewrite"]),
-        (["--innodb-flush-log-at-trx-commit=1", "--log-bin=binary"], ["binary-log"]),
-        (["--innodb-flush-log-at-trx-commit=1", "--log-bin=binary", "--sync-binlog=1"], []),
+        (["--innodb-flush-log-at-trx-commit=1", "--log-bin", "--sync-binlog=0"], ["binary-log"]),
+        (["--innodb-flush-log-at-trx-commit=1", "--log-bin", "--sync-binlog=1"], []),
         (["--innodb-flush-log-at-trx-commit=1", "--max-connections=50"], ["connections"]),
     ],
     "postgresql": [
@@ -107,14 +108,15 @@ def test_the_values_in_the_table_exist(tmp_path: Path) -> None:
     table = TABLES[ENGINE]
     with disposing(database):
         values = preflight.read_values(database, table, made.database, Workers())
-    # Values of replicas and clusters, of the first comparison, and of MySQL alone.
-    others = {"lag", "lag_error", "replica", "wsrep_cluster_size", "variable", "value"}
-    others |= set() if ENGINE == "mysql" else {"Innodb_redo_log_enabled"}
+    # Values of replicas and clusters, and of the first comparison.
+    known = {*values, "lag", "lag_error", "replica", "wsrep_cluster_size", "variable", "value"}
+    # Names that only the other server or a plugin has.
+    others = {"mysql": "(?i)wsrep_|rpl_|group_", "mariadb": "Innodb_redo|group_"}.get(ENGINE, "-")
     for hazard in read_hazards(table):
         texts = hazard.state + hazard.consequence + hazard.remedy
         compared = re.findall(r"([\w/]+) (?:=|!=|<|>) ", hazard.unsafe)
-        assert set(re.findall(r"{(\w+)}", texts)) <= values.keys() | others, hazard.name
-        assert all((values.keys() | others) & {*each.split("/")} for each in compared), hazard.name
+        for name in compared + re.findall(r"{(\w+)}", texts):
+            assert re.match(others, name) or known & {*name.split("/")}, (hazard.name, name)
 
 
 def test_a_measured_commit_changes_nothing(tmp_path: Path) -> None:
@@ -301,7 +303,27 @@ def test_replicas_are_judged(pair: Pair, run: Run) -> None:
 def test_a_replica_that_confirms_no_commits_is_a_danger(pair: Pair) -> None:
     pair.acknowledge_early()
     names = {"mariadb": {"replicas": True}, "postgresql": {"standbys": True}}
-    await_true(lambda: hazards(pair.url()) == names[FAMILY])
+    url = pair.primary.url(DATABASE)  # of an account that may see the replicas
+    await_true(lambda: hazards(url) == names[FAMILY])
+
+
+@pytest.mark.skipif(ENGINE != "mysql", reason="others have no replication groups")
+def test_members_of_a_replication_group_are_judged() -> None:
+    weak = ["EVENTUAL", "BEFORE_ON_PRIMARY_FAILOVER"]
+    with replicated(MySqlGroup) as group:
+        assert isinstance(group, MySqlGroup)
+        every = Proxy(*(node.port for node in group.nodes))
+        url = group.primary.url(DATABASE)
+        balanced = url.replace(f":{group.primary.port}/", f":{every.port}/")
+        for value in (*weak, "AFTER", "BEFORE", "BEFORE_AND_AFTER"):
+            for node in group.nodes:
+                node.execute(f"SET GLOBAL group_replication_consistency = '{value}'")
+            is_noted = value in {*weak, "AFTER"}
+            assert hazards(group.url()) == ({"stale-reads": False} if is_noted else {}), value
+            others = {name for name in hazards(balanced) if name != "read-only"}
+            assert others == ({"stale-reads"} if value in weak else set()), value
+        assert hazards(group.replica_url()) == {"read-only": True}
+        every.close()
 
 
 def test_the_document_is_complete_if_the_user_may_not_write(
