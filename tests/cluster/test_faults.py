@@ -218,7 +218,7 @@ def test_a_database_that_takes_no_writes_answers_503_until_it_does(
     if FAMILY == "mariadb":
         # The administrator himself is not bound by it.
         server().execute(
-            "CREATE OR REPLACE USER placement@127.0.0.1",
+            "CREATE USER IF NOT EXISTS placement@127.0.0.1",
             "GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO placement@127.0.0.1",
         )
         url = url.replace("root@", "placement@")

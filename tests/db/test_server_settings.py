@@ -9,7 +9,7 @@ import pytest
 from placement.db.engine import Database
 from placement.entry import app
 from tests.kit.builders import settings
-from tests.kit.engines import ENGINE, FAMILY, empty_database, server
+from tests.kit.engines import ENGINE, FAMILY, SERVERS, empty_database, server
 from tests.kit.replication import rows
 from tests.kit.service import Service, claim, inventories
 
@@ -26,7 +26,8 @@ OF_ENGINE = {
     "mariadb": "innodb_force_primary_key=ON innodb_snapshot_isolation=ON sql_mode='ORACLE' "
     "sql_mode='POSTGRESQL' sql_mode='EMPTY_STRING_IS_NULL' tx_isolation='SERIALIZABLE'",
     "mysql": "sql_require_primary_key=ON explicit_defaults_for_timestamp=OFF "
-    "default_collation_for_utf8mb4='utf8mb4_general_ci' transaction_isolation='SERIALIZABLE'",
+    "sql_generate_invisible_primary_key=ON transaction_isolation='SERIALIZABLE' "
+    "default_collation_for_utf8mb4='utf8mb4_general_ci'",
 }
 # Settings, each with `mysql_sql_mode`.
 CASES = [(f"sql_mode='{mode}'", stated) for mode in ["", *MODES.split()] for stated in ("ANSI", "")]
@@ -47,6 +48,18 @@ def test_the_service_works_with_any_default_of_the_server(
         migrate_and_use(empty_database(tmp_path) + ("?sql_mode=ANSI_QUOTES" if mode else ""), mode)
     finally:
         server().execute(f"SET GLOBAL {name} = {before['value']!r}")
+
+
+def test_the_service_works_if_the_server_changes_names_of_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind, option = SERVERS[ENGINE], "--lower-case-table-names=1"
+    make = kind.make
+    monkeypatch.setattr(kind, "make", lambda made: (*make(made), option))
+    started = kind(options=[option])
+    started.execute("CREATE DATABASE Placement")
+    migrate_and_use(started.url("Placement"), "")
+    started.discard()
 
 
 def migrate_and_use(url: str, mode: str) -> None:

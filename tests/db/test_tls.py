@@ -11,7 +11,7 @@ from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from tests.kit.authority import Authority
 from tests.kit.builders import settings
-from tests.kit.engines import FAMILY, MYSQL_DRIVER, MariaDB, server
+from tests.kit.engines import ENGINE, FAMILY, MYSQL_DRIVER, SERVERS, Server, server
 
 pytestmark = pytest.mark.skipif(FAMILY != "mariadb", reason="drivers of MariaDB differ in it")
 
@@ -38,25 +38,25 @@ def stranger(directory: Path) -> Authority:
     return Authority(directory / "stranger")
 
 
-def serving(certificate: Path, key: Path) -> Iterator[MariaDB]:
-    made = MariaDB(options=[f"--ssl-cert={certificate}", f"--ssl-key={key}"])
+def serving(certificate: Path, key: Path) -> Iterator[Server]:
+    made = SERVERS[ENGINE](options=[f"--ssl-cert={certificate}", f"--ssl-key={key}"])
     yield made
     made.discard()
 
 
 @pytest.fixture(scope="module")
-def listed(authority: Authority) -> Iterator[MariaDB]:
+def listed(authority: Authority) -> Iterator[Server]:
     """A server whose certificate contains the host name in the URLs."""
     yield from serving(*authority.sign("listed", LISTED))
 
 
 @pytest.fixture(scope="module")
-def unlisted(authority: Authority) -> Iterator[MariaDB]:
+def unlisted(authority: Authority) -> Iterator[Server]:
     """A server whose certificate contains a different host name."""
     yield from serving(*authority.sign("unlisted", "subjectAltName=DNS:elsewhere"))
 
 
-def connected(at: MariaDB, **parameters: object) -> str:
+def connected(at: Server, **parameters: object) -> str:
     """Connect with the URL. Return the cipher."""
     query = "&".join(f"{name}={value}" for name, value in parameters.items())
     database = Database(settings(f"{at.url(at.admin)}?{query}").database)
@@ -68,21 +68,19 @@ def connected(at: MariaDB, **parameters: object) -> str:
 
 
 def test_a_certificate_of_the_authority_for_the_host_is_taken(
-    listed: MariaDB, authority: Authority
+    listed: Server, authority: Authority
 ) -> None:
     assert connected(listed, ssl_ca=authority.certificate) != ""
 
 
-def test_a_certificate_of_another_authority_is_refused(
-    listed: MariaDB, stranger: Authority
-) -> None:
+def test_a_certificate_of_another_authority_is_refused(listed: Server, stranger: Authority) -> None:
     with pytest.raises(ConfigurationError, match="certificate"):
         connected(listed, ssl_ca=stranger.certificate)
 
 
 @DRIVERS_OWN
 def test_a_verified_certificate_is_of_the_authority_in_the_url(
-    listed: MariaDB, authority: Authority, stranger: Authority
+    listed: Server, authority: Authority, stranger: Authority
 ) -> None:
     parameters = {"charset": "utf8", "ssl_verify_cert": "true"}  # as openstack-ansible sets them
     assert connected(listed, **parameters, ssl_ca=authority.certificate) != ""
@@ -93,7 +91,7 @@ def test_a_verified_certificate_is_of_the_authority_in_the_url(
 @DRIVERS_OWN
 @pytest.mark.parametrize("option", ["ssl_verify_identity", "ssl_check_hostname"])
 def test_with_ssl_verify_cert_the_name_is_verified_only_on_demand(
-    unlisted: MariaDB, authority: Authority, option: str
+    unlisted: Server, authority: Authority, option: str
 ) -> None:
     parameters = {"ssl_verify_cert": "true", "ssl_ca": authority.certificate}
     assert connected(unlisted, **parameters) != ""
@@ -103,7 +101,7 @@ def test_with_ssl_verify_cert_the_name_is_verified_only_on_demand(
 
 @DRIVERS_OWN
 def test_without_an_authority_in_the_url_those_of_the_machine_are_used(
-    listed: MariaDB, unlisted: MariaDB, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    listed: Server, unlisted: Server, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate, key = authority.sign("client", LISTED)
     unverified: list[dict[str, object]] = [
@@ -121,19 +119,18 @@ def test_without_an_authority_in_the_url_those_of_the_machine_are_used(
         connected(unlisted, ssl_check_hostname="true")
 
 
-def test_a_certificate_for_another_host_is_refused(unlisted: MariaDB, authority: Authority) -> None:
+def test_a_certificate_for_another_host_is_refused(unlisted: Server, authority: Authority) -> None:
     with pytest.raises(ConfigurationError, match=r"certificate|match"):
         connected(unlisted, ssl_ca=authority.certificate)
 
 
 def test_a_server_without_tls_is_refused(authority: Authority) -> None:
     plain = server()
-    assert isinstance(plain, MariaDB)
     with pytest.raises(ConfigurationError, match=r"SSL is required|certificate"):
         connected(plain, ssl_ca=authority.certificate)
 
 
-def test_an_authority_whose_file_is_missing_is_refused(listed: MariaDB, tmp_path: Path) -> None:
+def test_an_authority_whose_file_is_missing_is_refused(listed: Server, tmp_path: Path) -> None:
     missing = tmp_path / "missing.pem"
     with pytest.raises(ConfigurationError, match=f"cannot read ssl_ca={missing}"):
         connected(listed, ssl_ca=missing)

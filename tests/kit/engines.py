@@ -272,8 +272,8 @@ class MySQL(MariaDB):
     """MySQL with the same character set."""
 
     program = "mysqld"
-    # Its log of rows for replicas is on by default.
-    own_options = ("--sync-binlog=0", "--mysqlx=OFF", "--secure-file-priv=")
+    # Its log for replicas is on by default.
+    own_options = ("--skip-log-bin", "--mysqlx=OFF", "--secure-file-priv=")
 
     def make(self) -> Sequence[str]:
         return (

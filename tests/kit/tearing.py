@@ -18,13 +18,15 @@ from sqlalchemy.engine import Connection
 
 from placement.db import tables as t
 from placement.db.engine import Database
+from tests.kit.engines import ENGINE
 from tests.kit.rows import UNCHECKED
 from tests.kit.statements import text_of
 
 # Tables that requests of these tests do not change.
 _NAMES = {"traits", "resource_classes"}
 _TABLES = [table for table in t.metadata.sorted_tables if table.name not in _NAMES]
-LOCK_WAIT = 0  # seconds; rows that the transaction has locked cannot have been changed by others
+# Seconds, the least. Rows that the transaction has locked cannot have been changed by others.
+LOCK_WAIT = 1 if ENGINE == "mysql" else 0
 
 # (table, primary key) -> row
 Rows = Mapping[tuple[str, tuple[Any, ...]], Mapping[str, Any]]
