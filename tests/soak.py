@@ -37,8 +37,6 @@ LONG_RUNS: Sequence[LongRun] = (
     LongRun("races", ["tests/cluster/test_race.py"],
             {"PLACEMENT_RACES": "200", "PLACEMENT_PROCESSES": "2,4,8"}),
     LongRun("holds", ["tests/api/test_holds.py"], {"PLACEMENT_RACES": "1000"}),
-    LongRun("model", ["tests/cluster/test_model.py"],
-            {"PLACEMENT_MODEL": "17000", "PLACEMENT_SEEDS": "{seed}"}),
     LongRun("repairs", ["tests/cluster/test_repairs.py"], {"PLACEMENT_REPAIRS": "1000"}),
     LongRun("followers", ["tests/cluster/test_followers.py"],
             {"PLACEMENT_FOLLOWERS": "1000", "PLACEMENT_FOLLOWERS_SEED": "{seed}"}),

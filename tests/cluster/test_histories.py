@@ -130,23 +130,3 @@ def test_histories_are_serializable_with_reads_from_a_replica_that_is_killed(
             ]
             name = f"{ENGINE} with a replica"
             check_rounds(name, processes, faults, capsys, current=False)
-
-
-@pytest.mark.skipif(not SECONDS, reason="a long run proves that faults are found")
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        ("no lock and no guard", {"over-commit"}),
-        ("used is not moved", {"over-commit"}),
-        ("no guard of generations", {"lost update", "G-single"}),
-        ("pages of several moments", {"mixed moments", "wrong", "G-single"}),
-    ],
-)
-def test_a_planted_fault_is_found(tmp_path: Path, fault: str, expected: set[str]) -> None:
-    url, planted = database_url(tmp_path), "tests.cluster.planted:application"
-    with serving(tmp_path, [url] * 3, application=planted, PLANTED=fault) as processes:
-        cloud = Recorded([process.port for process in processes], SEED)
-        cloud.run(lambda cloud: cloud.wait_for_operations(1000))
-    violations = [*cloud.history.violations()]
-    violations += anomalies(transactions(cloud.history), real_time=True)
-    assert expected <= {each.partition(":")[0] for each in violations}

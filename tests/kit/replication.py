@@ -9,21 +9,25 @@ reaches the primary by a URL that does not change:
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import time
+import uuid as uuids
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
 import sqlalchemy as sa
 
 from tests.kit.builders import prepare
-from tests.kit.engines import FAMILY, MYSQL_DRIVER, MariaDB, PostgreSQL, Server
+from tests.kit.engines import ENGINE, MYSQL_DRIVER, SERVERS, MySQL, PostgreSQL, Server
+from tests.kit.ports import free_port
 from tests.kit.proxy import Proxy
 
 WAIT = 180  # seconds for replication
 DATABASE = "placement"
 USER = "placement"  # without the privilege to write to a server that is read-only
-_BINARY_LOG = ("--log-bin", "--log-slave-updates", "--gtid-strict-mode=ON")
 
 
 class Pair:
@@ -31,6 +35,8 @@ class Pair:
 
     primary: Server
     replica: Server
+    # Methods that make another server the primary.
+    events: ClassVar[Sequence[str]] = ("fail_over", "hand_over")
 
     def url(self) -> str:
         """Return the URL by which the service reaches the primary."""
@@ -177,34 +183,43 @@ class PostgreSqlPair(Pair):
 class MariaDbPair(Pair):
     """A primary with a semi-synchronous replica, and an address that leads to the primary."""
 
+    options: Sequence[str] = (
+        *("--log-bin", "--log-slave-updates", "--gtid-strict-mode=ON"),
+        "--rpl-semi-sync-master-timeout=4000000000",  # milliseconds
+        *("--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-slave-enabled=ON"),
+    )
+    # Statements and columns, which MySQL names otherwise.
+    semi_sync = "rpl_semi_sync_master"
+    follow = """CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'root',
+        master_use_gtid = slave_pos, master_demote_to_slave = 1, master_connect_retry = 1"""
+    word = "SLAVE"
+    received, executed = "Gtid_IO_Pos", "gtid_binlog_pos"
+    await_applied = "SELECT MASTER_GTID_WAIT('{}')"
+    waits = "INSTR(state, 'semi-sync ACK')"
+
     def __init__(self) -> None:
-        semi_sync = (
-            "--rpl-semi-sync-master-timeout=4000000000",  # milliseconds
-            "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
-            "--rpl-semi-sync-slave-enabled=ON",
-        )
-        self.primary = MariaDB(options=(*_BINARY_LOG, "--server-id=1", *semi_sync))
-        self.replica = MariaDB(
-            options=(*_BINARY_LOG, "--server-id=2", "--read-only=ON", *semi_sync)
-        )
+        self._start()
         self._proxy = Proxy(self.primary.port)
         self._follow()
         self.primary.execute(
             f"CREATE USER {USER}@'127.0.0.1'", f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1'"
         )
 
+    def _start(self) -> None:
+        kind = SERVERS[ENGINE]
+        self.primary = kind(options=(*self.options, "--server-id=1"))
+        self.replica = kind(options=(*self.options, "--server-id=2", "--read-only=ON"))
+
     def _follow(self) -> None:
         """Let the replica follow the primary, and confirm its commits."""
         self.replica.execute(
             "SET GLOBAL read_only = ON",
-            "SET GLOBAL rpl_semi_sync_master_enabled = OFF",
-            f"CHANGE MASTER TO master_host = '127.0.0.1', master_port = {self.primary.port},"
-            " master_user = 'root', master_use_gtid = slave_pos, master_demote_to_slave = 1,"
-            " master_connect_retry = 1",
+            f"SET GLOBAL {self.semi_sync}_enabled = OFF",
+            self.follow.format(self.primary.port),
         )
-        self.primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = ON")
-        self.replica.execute("START SLAVE")
-        clients = "SHOW STATUS WHERE Variable_name = 'Rpl_semi_sync_master_clients' AND Value = '1'"
+        self.primary.execute(f"SET GLOBAL {self.semi_sync}_enabled = ON")
+        self.replica.execute(f"START {self.word}")
+        clients = f"SHOW STATUS WHERE Variable_name = '{self.semi_sync}_clients' AND Value = '1'"
         await_true(lambda: rows(self.primary, clients))
 
     def url(self) -> str:
@@ -215,12 +230,12 @@ class MariaDbPair(Pair):
 
     def _promote(self) -> None:
         """Apply what the replica has received, and let the address lead to it."""
-        self.replica.execute("STOP SLAVE IO_THREAD")
-        (status,) = rows(self.replica, "SHOW SLAVE STATUS")
+        self.replica.execute(f"STOP {self.word} IO_THREAD")
+        (status,) = rows(self.replica, f"SHOW {self.word} STATUS")
         self.replica.execute(
-            f"SELECT MASTER_GTID_WAIT('{status['Gtid_IO_Pos']}')",
-            "STOP SLAVE",
-            "RESET SLAVE ALL",
+            self.await_applied.format(status[self.received]),
+            f"STOP {self.word}",
+            f"RESET {self.word} ALL",
             "SET GLOBAL read_only = OFF",
         )
         self.primary, self.replica = self.replica, self.primary
@@ -233,9 +248,16 @@ class MariaDbPair(Pair):
         for the locks of the first one, until the timeout for locks.
         """
         self._proxy.redirect()
-        close = f"KILL USER {USER}@'127.0.0.1'"
-        self.primary.execute(close, "SET GLOBAL read_only = ON", close)
+        self._close_connections()
+        self.primary.execute("SET GLOBAL read_only = ON")
+        self._close_connections()
         self._exchange()
+
+    def _close_connections(self) -> None:
+        query = f"SELECT id FROM information_schema.processlist WHERE user = '{USER}'"
+        for row in rows(self.primary, query):
+            with contextlib.suppress(sa.exc.OperationalError):  # it has ended
+                self.primary.execute(f"KILL {row['id']}")
 
     def hand_over_with_connections(self) -> None:
         """Do the same, but leave the connections to the first server open."""
@@ -243,29 +265,114 @@ class MariaDbPair(Pair):
         self._exchange()
 
     def _exchange(self) -> None:
-        (status,) = rows(self.primary, "SELECT @@gtid_binlog_pos AS position")
-        self.replica.execute(f"SELECT MASTER_GTID_WAIT('{status['position']}')")
+        (status,) = rows(self.primary, f"SELECT @@GLOBAL.{self.executed} AS position")
+        self.replica.execute(self.await_applied.format(status["position"]))
         self._promote()
         self._follow()
 
     def waiting_commits(self) -> Sequence[int]:
-        query = "SELECT id FROM information_schema.processlist WHERE INSTR(state, 'semi-sync ACK')"
+        query = f"SELECT id FROM information_schema.processlist WHERE {self.waits}"
         return [row["id"] for row in rows(self.primary, query)]
 
     def disconnect(self, connection: int) -> None:
         self.primary.execute(f"KILL {connection}")
 
     def stop_replication(self) -> None:
-        self.replica.execute("STOP SLAVE IO_THREAD")
+        self.replica.execute(f"STOP {self.word} IO_THREAD")
 
     def resume_replication(self) -> None:
-        self.replica.execute("START SLAVE IO_THREAD")
+        self.replica.execute(f"START {self.word} IO_THREAD")
 
     def acknowledge_early(self) -> None:
-        self.primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+        self.primary.execute(f"SET GLOBAL {self.semi_sync}_enabled = OFF")
 
     def discard(self) -> None:
         self._proxy.close()
+        super().discard()
+
+
+_GTID = ("--log-bin", "--gtid-mode=ON", "--enforce-gtid-consistency=ON")
+
+
+class MySqlPair(MariaDbPair):
+    """The same with MySQL."""
+
+    options = (
+        *_GTID,
+        "--plugin-load-add=semisync_source.so;semisync_replica.so",
+        *("--rpl-semi-sync-source-timeout=4000000000", "--rpl-semi-sync-replica-enabled=ON"),
+    )
+    semi_sync = "rpl_semi_sync_source"
+    follow = """CHANGE REPLICATION SOURCE TO source_host = '127.0.0.1', source_port = {},
+        source_user = 'root', source_auto_position = 1, source_connect_retry = 1"""
+    word = "REPLICA"
+    received, executed = "Retrieved_Gtid_Set", "gtid_executed"
+    await_applied = "SELECT WAIT_FOR_EXECUTED_GTID_SET('{}')"
+    # A COMMIT goes on waiting without its connection, and others wait for its locks.
+    waits = "INSTR(state, 'semi-sync ACK') OR (INSTR(info, 'FOR UPDATE') AND time > 0)"
+
+
+class MySqlGroup(MySqlPair):
+    """A replication group of three servers, of which one is the primary."""
+
+    events = ("fail_over", "hand_over", "interrupt")
+
+    def _start(self) -> None:
+        ports = [free_port() for _ in range(3)]
+        options = (
+            *_GTID,
+            "--plugin-load-add=group_replication.so",
+            f"--group-replication-group-name={uuids.uuid4()}",
+            f"--group-replication-group-seeds={','.join(f'127.0.0.1:{port}' for port in ports)}",
+            *("--group-replication-start-on-boot=OFF", "--report-host=127.0.0.1"),
+        )
+        self.nodes: list[MySQL] = []
+        for number, port in enumerate(ports, 1):
+            own = (f"--group-replication-local-address=127.0.0.1:{port}", f"--server-id={number}")
+            self.nodes.append(MySQL(options=(*options, *own)))
+            self.nodes[-1].execute(
+                f"SET GLOBAL group_replication_bootstrap_group = {int(number == 1)}",
+                "SET GLOBAL group_replication_recovery_get_public_key = ON",
+                "START GROUP_REPLICATION USER = 'root'",
+                "SET GLOBAL group_replication_bootstrap_group = OFF",
+            )
+            self.await_members(number)
+        self.primary, self.replica, _third = self.nodes
+
+    def _follow(self) -> None:
+        """Do nothing, because the members of a group follow each other."""
+
+    def await_members(self, number: int) -> None:
+        """Wait until this number of members is in the group, as the last one sees it."""
+        members = "FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'"
+        await_true(lambda: len(rows(self.nodes[-1], f"SELECT 1 {members}")) == number)
+
+    def _promote(self) -> None:
+        """Let the address lead to the primary that the group elects."""
+        first, self.replica = self.primary, self.nodes[-1]
+        elected = f"""SELECT member_port FROM performance_schema.replication_group_members
+            WHERE member_role = 'PRIMARY' AND member_port != {first.port}"""
+        await_true(lambda: rows(self.replica, elected))
+        (member,) = rows(self.replica, elected)
+        (self.primary,) = (node for node in self.nodes if node.port == member["member_port"])
+        self._proxy.redirect(self.primary.port)
+        self._proxy.sever()
+
+    def _exchange(self) -> None:
+        self.replica.execute("SELECT group_replication_set_as_primary(@@server_uuid)")
+        self._promote()
+
+    def interrupt(self) -> None:
+        """Stop the process of the primary until the group has elected another one."""
+        first = self.primary
+        os.kill(first.pid, signal.SIGSTOP)
+        self._promote()
+        os.kill(first.pid, signal.SIGCONT)
+        self.await_members(len(self.nodes))
+
+    def discard(self) -> None:
+        for node in self.nodes:
+            node.discard()
         super().discard()
 
 
@@ -284,13 +391,17 @@ def await_true(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-PAIRS: Mapping[str, type[Pair]] = {"mariadb": MariaDbPair, "postgresql": PostgreSqlPair}
+PAIRS: Mapping[str, type[Pair]] = {
+    "mariadb": MariaDbPair,
+    "mysql": MySqlPair,
+    "postgresql": PostgreSqlPair,
+}
 
 
 @contextmanager
-def replicated() -> Iterator[Pair]:
-    """Start a pair of the selected engine, with the database of the service."""
-    pair = PAIRS[FAMILY]()
+def replicated(servers: type[Pair] | None = None) -> Iterator[Pair]:
+    """Start servers, or a pair of the selected engine, with the database of the service."""
+    pair = (servers or PAIRS[ENGINE])()
     try:
         pair.primary.execute(f"CREATE DATABASE {DATABASE}")
         prepare(pair.primary.url(DATABASE))
