@@ -8,7 +8,9 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
+from hashlib import sha256
 from importlib.util import find_spec
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
@@ -17,6 +19,7 @@ from oslo_context.context import RequestContext
 from placement.api.request_log import refuse
 from placement.errors import ConfigurationError
 from placement.runtime import stopwatch
+from placement.runtime.bounded import SizeLimitedDict
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -43,6 +46,11 @@ MAX_VALIDATIONS = 16
 # Seconds that a further thread waits before its request is refused. An identity service that
 # responds within this time is not overloaded by a burst of new tokens.
 PATIENCE = 0.2
+
+# Seconds for which a process keeps a validated token, unless token_cache_time is less. nova sends
+# the token of its service user with some twenty requests for each boot.
+MAX_AGE = 5
+MAX_TOKENS = 64  # maximum number of these tokens; each has the catalog of the cloud
 
 # Options of a service that authenticates with a password.
 REQUIRED = "auth_url, username, password, project_name, user_domain_name and project_domain_name"
@@ -113,6 +121,12 @@ class Keystone:
             raise
         _refuse_unusable(conf.keystone_authtoken)
         around_validations(self._guard, self._validate)
+        # SHA-256 of a token -> the time until which its data is used, and the data.
+        self._recent = SizeLimitedDict[tuple[float, Any]](MAX_TOKENS, lambda _: 1)
+        self._max_age = min(MAX_AGE, conf.keystone_authtoken.token_cache_time)
+        # PERF: it reads the token from memcached, deciphers and parses it for each request. Its
+        # caller checks the expiry and the access rules of the token, still for each request.
+        self._fetch_token, self._guard.fetch_token = self._guard.fetch_token, self._fetch
         self._validating = threading.BoundedSemaphore(MAX_VALIDATIONS)
         self._application = application
         self._public = {"", *public}
@@ -144,6 +158,14 @@ class Keystone:
             challenge = [header for header in headers if header[0].lower() == "www-authenticate"]
             return refuse(environ, start_response, 401, detail, challenge)
         return _unavailable(environ, start_response)
+
+    def _fetch(self, token: str, **options: Any) -> Any:
+        key, now = sha256(token.encode()).digest(), monotonic()
+        until, data = self._recent.get(key, (now, None))
+        if now >= until:
+            data = self._fetch_token(token, **options)
+            self._recent[key] = now + self._max_age, data
+        return data
 
     def _validate(self, validate: Callable[[], Any]) -> Any:
         if not self._validating.acquire(timeout=PATIENCE):

@@ -20,7 +20,7 @@ from keystonemiddleware.opts import list_auth_token_opts
 from placement.api import authentication
 from placement.api.history import LATEST
 from placement.errors import ConfigurationError
-from tests.api.identity import SERVICE_TOKEN, identity, identity_service, with_keystone
+from tests.api.identity import SERVICE_TOKEN, TOKENS, identity, identity_service, with_keystone
 from tests.kit.builders import make_app
 from tests.kit.listener import listening
 
@@ -269,6 +269,57 @@ def test_options_that_cannot_be_used_are_refused_at_the_start(
     assert str(refused.value).startswith("[keystone_authtoken] ")
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tokens that the middleware reads from its cache or from the identity service."""
+    tokens: list[str] = []
+    fetch = AuthProtocol.fetch_token
+
+    def fetch_and_note(self: AuthProtocol, token: str, **options: Any) -> Any:
+        tokens.append(token)
+        return fetch(self, token, **options)
+
+    monkeypatch.setattr(AuthProtocol, "fetch_token", fetch_and_note)
+    return tokens
+
+
+def test_a_process_keeps_a_validated_token_for_seconds(
+    fetched: list[str], guarded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(authentication, "monotonic", lambda: now)
+    for token, status in (("token-admin", 200), ("token-reader", 200), ("unknown", 401)) * 2:
+        assert get(guarded, "/usages?project_id=p", token).status_code == status
+    assert fetched == ["token-admin", "token-reader", "unknown", "unknown"]
+    now += authentication.MAX_AGE
+    assert get(guarded, "/usages?project_id=p", "token-admin").status_code == 200
+    assert fetched[4:] == ["token-admin"]
+
+
+def test_a_process_keeps_no_token_without_a_token_cache(fetched: list[str], tmp_path: Path) -> None:
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url, token_cache_time="-1")
+        for _ in range(2):
+            assert get(service, "/traits", "token-admin").status_code == 200
+    assert fetched == ["token-admin"] * 2
+
+
+def test_each_request_is_compared_with_the_access_rules_of_its_token(
+    fetched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [{"service": "identity", "method": "GET", "path": "/traits"}]
+    token = {**TOKENS["token-admin"]["token"], "application_credential": {"access_rules": rules}}
+    monkeypatch.setitem(TOKENS, "restricted", {"token": token})
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url, service_type="identity")
+        statuses = [
+            get(service, path, "restricted").status_code
+            for path in ("/traits", "/resource_classes", "/traits")
+        ]
+    assert statuses == [200, 401, 200]
+    assert fetched == ["restricted"]
 
 
 def test_files_that_are_not_used_may_be_missing(tmp_path: Path) -> None:
