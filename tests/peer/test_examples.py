@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,7 @@ from examples import agent
 from examples.scheduler import Scheduler
 from examples.simulation import Simulation
 from falcon_placement_client import NewConsumer, NoCandidates, ReportClient
-from tests.peer.servers import SQLITE, Server, peer
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("peer")
-    with peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as server:
-        yield server
+from tests.peer.servers import Server
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.api.openstack_cloud import Openstack, use_endpoint
-from tests.peer.servers import SQLITE, Server, peer
+from tests.peer.servers import Server
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
 CONSUMER = "5ca1ab1e-0000-4000-8000-00000000000a"
@@ -28,13 +27,6 @@ NEED_2_0 = {
     "host drain-check compute-a01": "a check of drains",
     "tree apply tree.json": "applying a tree",
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("peer")
-    with peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as server:
-        yield server
 
 
 @pytest.fixture

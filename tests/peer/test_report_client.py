@@ -18,7 +18,7 @@ from falcon_placement_client.rest import RestApi
 from tests.api import test_report_client as ours
 from tests.kit.recorder import Recorder
 from tests.kit.service import HEADERS
-from tests.peer.servers import SQLITE, Server, peer
+from tests.peer.servers import Server
 
 IDENTITY = {name: value for name, value in HEADERS.items() if name.startswith("X-")}
 
@@ -29,13 +29,6 @@ globals().update(
         if name.startswith("test_") and not name.endswith("_at_2_0")
     }
 )
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("peer")
-    with peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as server:
-        yield server
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3815,
     "placement/operate": 803,
     "falcon_placement_client": 8721,
-    "tests": 49723,
+    "tests": 49715,
     "tests/cloud": 890,
 }
 
