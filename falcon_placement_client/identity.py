@@ -122,7 +122,9 @@ def _with_token(url: str, token: str) -> "Adapter":
     connections = requests.Session()
     # A proxy for external requests cannot reach this machine.
     connections.trust_env = parts.hostname not in _LOOPBACK
-    return adapter_of(Session(Token(url, token), session=connections, redirect=False))
+    verify = os.environ.get("OS_CACERT") or True
+    auth = Token(url, token)
+    return adapter_of(Session(auth, connections, verify=verify, redirect=False))
 
 
 def _of_environment() -> "Adapter":

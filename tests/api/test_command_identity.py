@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from falcon_placement_client.identity import connect
 from placement import cli
 from tests.kit.listener import listening
 from tests.kit.printed import complaints, without_program
@@ -153,6 +154,14 @@ def test_without_an_identity_service_a_token_is_sent_as_it_is(
     use(monkeypatch, variable)
     assert dump("--url", server) == (0, "1 providers, 0 consumers")
     assert tokens == {token}
+
+
+@pytest.mark.parametrize(("variables", "verify"), [({}, True), ({"OS_CACERT": "ca.pem"}, "ca.pem")])
+def test_a_token_is_sent_to_servers_of_the_authority_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str], verify: bool | str
+) -> None:
+    use(monkeypatch, variables)
+    assert connect("https://127.0.0.1", "admin").session.verify == verify
 
 
 @pytest.mark.parametrize(

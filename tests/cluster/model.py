@@ -310,10 +310,7 @@ class Writer:
             return
         generation, wanted = self._present(old), self.own.consumers[old]
         new = str(uuids.UUID(int=self._random.getrandbits(128), version=4))
-        body = {
-            old: self._body({}, generation),
-            new: self._body(wanted, None),
-        }
+        body = {old: self._body({}, generation), new: self._body(wanted, None)}
 
         def happened() -> bool:
             moved = self._reads_as(old, {})()

@@ -17,10 +17,7 @@ from tests.kit.processes import Answer, Process, send, serving
 
 ROUNDS = int(os.environ.get("PLACEMENT_RACES", "2"))
 CALLERS = 12
-OPTIONS = {
-    "OS_PLACEMENT__EXCLUSIVE": "CUSTOM_CARD",
-    "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120",
-}
+OPTIONS = {"OS_PLACEMENT__EXCLUSIVE": "CUSTOM_CARD", "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120"}
 # Each card has four faces: two classes of its own, and two slices that serve together.
 PROVIDERS = 4
 FACES = {"VGPU": "card", "PGPU": "card", "CUSTOM_SLICE": "below"}

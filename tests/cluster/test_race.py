@@ -164,10 +164,7 @@ def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_
     told = Counter(
         (answer.status, answer.code if answer.status >= 400 else "") for answer in answers
     )
-    assert told == {
-        (201, ""): PLACES,
-        (409, "placement.no_candidates"): CALLERS - PLACES,
-    }
+    assert told == {(201, ""): PLACES, (409, "placement.no_candidates"): CALLERS - PLACES}
     assert scarce.usages() == {"INSTANCE": {"consumer_count": PLACES, scarce.name: PLACES}}
     racers.check(hosts)
 
@@ -199,7 +196,7 @@ def test_claims_on_any_host_get_exactly_what_fits_on_their_shared_disk(racers: R
         "groups": {
             "": {"resources": {"VCPU": 1}},
             "_DISK": {"resources": {"DISK_GB": 1}, "in_tree": disk},
-        },
+        }
     }
     owner = {"project_id": "project", "user_id": "user", "consumer_type": "INSTANCE"}
 

@@ -135,9 +135,7 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         yield service, operator
 
 
-def test_repairs_and_writes_at_once_keep_the_invariants(
-    services: tuple[Service, Service],
-) -> None:
+def test_repairs_and_writes_at_once_keep_the_invariants(services: tuple[Service, Service]) -> None:
     service, operator = services
     writers = [Writer(service, number) for number in range(1, CLIENTS + 1)]
     finished = Event()

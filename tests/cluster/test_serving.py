@@ -15,15 +15,7 @@ import pytest
 from tests.kit.builders import database_url
 from tests.kit.engines import is_alive
 from tests.kit.load import Load
-from tests.kit.processes import (
-    ANSWER,
-    HEADERS,
-    Process,
-    expect,
-    new_host,
-    send,
-    serving,
-)
+from tests.kit.processes import ANSWER, HEADERS, Process, expect, new_host, send, serving
 
 STOPS = int(os.environ.get("PLACEMENT_STOPS", "2"))
 

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from tests.deploy.conftest import NewMachine
-from tests.deploy.proxies import DEPLOY, PROXIES, proxying
+from tests.deploy.proxies import DEPLOY, PROXIES, SERVICE, changed, proxying
 from tests.kit.authority import Authority
 from tests.kit.builders import database_url
 from tests.kit.load import Load
@@ -46,6 +46,7 @@ TLS = {
         "# ssl_certificate_key /": "ssl_certificate_key /",
     },
     "haproxy": {"# bind :443 ssl": "bind 127.0.0.1:{tls} ssl"},
+    "apache": {},
 }
 DEVICES = 20  # of which candidates take three: an answer of some MB
 
@@ -147,6 +148,12 @@ def test_with_its_lines_for_tls_a_proxy_serves_https_and_links_lead_there(
     port = free_port()
     lines = {before: after.replace("{tls}", str(port)) for before, after in TLS[name].items()}
     proxy = replace(PROXIES[name], listens={**PROXIES[name].listens, **lines})
+    if name == "apache":  # one port for each virtual host
+        changes = {"*:80": f"*:{port}", "# SSL": "SSL", SERVICE: f"127.0.0.1:{service.port}"}
+        machine.put("/etc/deploy/tls", changed((DEPLOY / proxy.file).read_text(), changes))
+        around = f"Listen 127.0.0.1:{port}\nInclude /etc/deploy/tls\n"
+        module = "LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so\n"
+        proxy = replace(proxy, around=lambda plain: module + PROXIES[name].around(plain) + around)
     with proxying(proxy, machine, service.port, tmp_path / "log"):
         context = ssl.create_default_context(cafile=authority.certificate)
         connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=ANSWER, context=context)

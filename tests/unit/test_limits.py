@@ -22,8 +22,8 @@ PACKAGES = {
     "placement/foresight": 3771,
     "placement/objects": 3815,
     "placement/operate": 803,
-    "falcon_placement_client": 8721,
-    "tests": 49715,
+    "falcon_placement_client": 8723,
+    "tests": 49710,
     "tests/cloud": 890,
 }
 
