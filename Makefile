@@ -188,7 +188,7 @@ update: $(INSTALLED) ## roll this tree out over a commit under load, and back  (
 
 # Three MariaDB nodes on this machine (Debian: galera-4, mariadb-server, rsync).
 galera: export PLACEMENT_GALERA ?= 6000
-galera: $(INSTALLED) ## 6,000 operations on a Galera cluster of three nodes
+galera: $(INSTALLED) ## races and histories on a Galera cluster of three nodes
 	$(PYTEST) -s tests/galera $(ARGUMENTS)
 
 # The next three have a virtualenv of their own for what they compare with.
