@@ -1,13 +1,15 @@
 """The options of the service as frozen values."""
 
 import re
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeVar
 
 from oslo_config import cfg
 
 from placement.config.sources import describe_error, describe_sources
 from placement.errors import ConfigurationError
+
+T = TypeVar("T", "CandidateSettings", "DatabaseSettings", "MetricsSettings", "Settings")
 
 TRAIT_NAME = re.compile(r"[A-Z0-9_]{1,255}")
 
@@ -139,39 +141,41 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
         ConfigurationError: a value is of the wrong kind, or the database URL is missing.
     """
     try:
-        return Settings(
+        return _read(
+            Settings,
+            conf.placement,
             auth_strategy=conf.api.auth_strategy,
             incomplete_consumer_owner=incomplete_consumer_owner(conf),
             database=database_settings(conf),
-            candidates=CandidateSettings(
+            candidates=_read(
+                CandidateSettings,
+                conf.placement,
                 randomize=conf.placement.randomize_allocation_candidates,
                 maximum=_limit(conf.placement.max_allocation_candidates),
                 breadth_first=(
                     conf.placement.allocation_candidates_generation_strategy == "breadth-first"
                 ),
-                max_search_steps=conf.placement.max_search_steps,
-                max_simulation_steps=conf.placement.max_simulation_steps,
-                max_answer_size=conf.placement.max_answer_size,
-                tree_cache_size=conf.placement.tree_cache_size,
                 traits=SpecialTraits(
                     taints=_traits("taints", conf.placement.taints),
                     cards=_traits("exclusive", conf.placement.exclusive),
                 ),
             ),
-            order=conf.placement.order,
             holds=HoldSettings(
                 max_per_project=conf.placement.max_holds_per_project,
                 max_age=conf.placement.max_hold_age,
             ),
             metrics=metrics_settings(conf),
-            slow_request=conf.placement.slow_request,
-            request_deadline=conf.placement.request_deadline,
-            changes_kept=conf.placement.changes_kept,
             max_body_size=conf.placement.max_request_body_size,
             conf=conf,
         )
     except cfg.Error as error:
         raise ConfigurationError(describe_error(error)) from None
+
+
+def _read(kind: type[T], group: Any, **values: Any) -> T:
+    """Return settings with these values. The other values are the options of the same name."""
+    names = [each.name for each in fields(kind) if each.name not in values]
+    return kind(**{name: getattr(group, name) for name in names}, **values)
 
 
 def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:
@@ -188,28 +192,20 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
             "[placement_database] connection is not set: set it in placement.conf or in "
             f"OS_PLACEMENT_DATABASE__CONNECTION; {describe_sources(conf)}"
         )
-    return DatabaseSettings(
+    return _read(
+        DatabaseSettings,
+        group,
         connection=_with_parameters(group.connection, group.connection_parameters),
         slave_connection=(
             _with_parameters(group.slave_connection, group.connection_parameters)
             if group.slave_connection
             else None
         ),
-        sqlite_synchronous=group.sqlite_synchronous,
-        mysql_sql_mode=group.mysql_sql_mode,
         wsrep_sync_wait=group.mysql_wsrep_sync_wait,
-        mariadb_prepared_statements=group.mariadb_prepared_statements,
-        postgresql_prepared_statements=group.postgresql_prepared_statements,
         recycle=group.connection_recycle_time,
         max_connections=_max_connections(group.max_pool_size, group.max_overflow),
-        pool_timeout=group.pool_timeout,
-        max_retries=group.max_retries,
-        retry_interval=group.retry_interval,
-        write_timeout=group.write_timeout,
-        statement_timeout=group.statement_timeout,
         conflict_retries=conf.placement.allocation_conflict_retry_count,
         debug=group.connection_debug >= 50 or group.connection_trace,
-        sync_on_startup=group.sync_on_startup,
     )
 
 
@@ -220,16 +216,12 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
         raise ConfigurationError(
             f"[metrics] path: {group.path!r} is not a valid path; use a form like /metrics"
         )
-    return MetricsSettings(
-        enabled=group.enabled,
-        path=group.path,
+    return _read(
+        MetricsSettings,
+        group,
         port=group.bind_port,
-        token_required=group.token_required,
         directory=group.directory or None,
-        inventory_seconds=group.inventory_seconds,
-        allocations=group.allocations,
         headroom_file=group.headroom_file or None,
-        headroom_interval=group.headroom_interval,
     )
 
 
