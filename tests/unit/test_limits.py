@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28701,
+    "placement": 28685,
     "placement/api": 6010,
-    "placement/candidates": 4591,
+    "placement/candidates": 4587,
     "placement/db": 5280,
     "placement/foresight": 3771,
     "placement/objects": 3815,
     "placement/operate": 803,
     "falcon_placement_client": 8723,
-    "tests": 49710,
+    "tests": 49708,
     "tests/cloud": 890,
 }
 

@@ -135,8 +135,6 @@ class SearchStats:
     looks: int = 0
     # Number of searched anchors. An anchor that is also searched for splits is counted twice.
     trees_searched: int = 0
-    # Number of searched anchors that have a candidate.
-    trees_served: int = 0
     # Whether the limit on work or the deadline truncated the result.
     exhausted: bool = False
 
@@ -147,12 +145,9 @@ class SearchStats:
         Args:
             spent: steps and work of the budget before the searches.
         """
-        searched, served = 0, 0
-        for anchors in searches:
-            searched += anchors.searched
-            served += anchors.served
+        searched = sum(anchors.searched for anchors in searches)
         steps, cost = spent
-        return cls(budget.steps - steps, budget.cost - cost, searched, served, budget.spent)
+        return cls(budget.steps - steps, budget.cost - cost, searched, budget.spent)
 
     def bounds_after(self, settings: CandidateSettings) -> CandidateSettings:
         """Return the settings for an explanation after the search.

@@ -212,12 +212,12 @@ def is_served(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, budg
     Raises:
         BudgetSpentError: the search reached a limit.
     """
-    found: Iterator[object] = (
+    all_solutions: Iterator[object] = (
         split_solutions(kinds, plan, pool, options, budget, also_whole=True)
         if plan.splittable
         else solutions(kinds, plan, pool, options, budget)
     )
-    return any(True for _ in found)
+    return any(True for _ in all_solutions)
 
 
 def split_signature(plan: SearchPlan, pool: Pool) -> Hashable:

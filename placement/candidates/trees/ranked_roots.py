@@ -94,8 +94,8 @@ class RankedRoots:
 
 def _is_exact(block: _RankedBlock) -> bool:
     """Return whether the roots were ranked at the revisions that identify the block."""
-    found = {root.id: root.revision for root in block.roots}
-    return found == block.revisions and UNKNOWN not in found.values()
+    ranked = {root.id: root.revision for root in block.roots}
+    return ranked == block.revisions and UNKNOWN not in ranked.values()
 
 
 def _rank(

@@ -102,7 +102,7 @@ def resolve_each(
     if spread is not None:
         further.append(claim_records.MEMBERS_BY_HOST)
         params = {claim_records.PROJECT: spread.project, claim_records.GROUP: spread.group}
-    found = catalog.look_up(
+    lookup = catalog.look_up(
         conn,
         {
             "resource_class": names["resource_class"],
@@ -117,14 +117,14 @@ def resolve_each(
         params,
     )
     rows: dict[str, list[Any]] = {}
-    for row in found.further:
+    for row in lookup.further:
         rows.setdefault(row[0], []).append(row)
     of_sharing = rows.get(sharing.KIND, [])
     members = {host: int(count) for _kind, _id, host, count in rows.get(claim_records.KIND, ())}
     texts = [text for _kind, _id, text, _number in rows.get(root_windows.KIND, ())]
     roots = root_windows.parse_first(texts[0]) if texts else None
-    known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
-    other_ids = {kind: found.ids[kind] for kind in others}
+    known = KnownNames.from_lookup(lookup.ids, lookup.aggregates, lookup.trees, names["tree"])
+    other_ids = {kind: lookup.ids[kind] for kind in others}
     for request in requests:
         try:
             _refuse_unknown(conn, request, known)
