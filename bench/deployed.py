@@ -35,6 +35,7 @@ import sqlalchemy as sa
 
 from bench.__main__ import Databases
 from bench.aims import times_faster, times_less_cpu
+from bench.clients import all_at_once, crowd
 from bench.clouds import computes, flat
 from bench.measure import measure as measure_scenario
 from bench.scenario import Scenario
@@ -228,7 +229,16 @@ def measure_rows(
     return Table.of_run(databases.engine, "request", columns, rows)
 
 
+def warm_up(row: Scenario, server: Server) -> None:
+    """Have all workers serve the row. The first request of a worker takes up to a second."""
+    for _ in range(3):
+        clients = crowd(row.does, server.port, row.cloud, row.what, CLIENTS)
+        all_at_once([client.warm_up for client in clients])
+
+
 def _cells(row: Scenario, servers: list[Server], seconds: float) -> list[Cell]:
+    for server in servers:
+        warm_up(row, server)
     figures = {name: vars(each) for name, each in measure_scenario(row, servers, seconds).items()}
     ours, cells = figures["ours"], list[Cell]()
     for server in servers:
