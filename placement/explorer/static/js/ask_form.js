@@ -276,7 +276,7 @@ function renamedKey(object, before, now) {
 }
 
 /** Remove empty members from a request. */
-export function tidy(request) {
+function tidy(request) {
   for (const group of Object.values(request.groups)) {
     if (group.resources) delete group.resources[""];
     prune(group);

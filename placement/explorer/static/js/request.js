@@ -111,7 +111,7 @@ function checkKinds(path, terms, kinds) {
 }
 
 /** Read a query string, also behind the path of an address. */
-export function fromQuery(text) {
+function fromQuery(text) {
   const query = text.slice(text.indexOf("?") + 1).replace(/['"\s].*$/s, "");
   const request = { groups: Object.create(null) };
   for (const [key, value] of new URLSearchParams(query)) readTerm(request, key, value);
@@ -149,7 +149,7 @@ const OWN_AMOUNTS = {
  * such as hw:mem_page_size, are ignored. Keys that nova translates to resources and traits are
  * refused, because only the command translates them.
  */
-export function fromFlavor(text) {
+function fromFlavor(text) {
   const request = { groups: Object.create(null) };
   const own = {};
   const items = text.replaceAll("--property", " ").split(BETWEEN_PROPERTIES);
