@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cloud.load import DISTURBANCES, boot_during
+from tests.cloud.load import DISTURBANCES, boot_at_random, boot_during
 from tests.cloud.machine import OWN, TABLE, Machine, say
 from tests.cloud.nova import Nova
+from tests.cloud.own import OWN_STEPS
 from tests.cloud.state import deviations
 from tests.cloud.steps import SMALL, STEPS, Step
 
@@ -45,6 +46,15 @@ def run_step(nova: Nova, function: Step, size: int) -> Result:
     """Run one step and compare the services."""
     name = (function.__doc__ or "").strip()
     return _result(nova, name, lambda: function(nova, size) or "")
+
+
+def run_random(nova: Nova, minutes: float) -> Result:
+    """Boot and delete servers at random, compare the services, and delete the rest."""
+    name = "Eight clients boot and delete servers at random"
+    result = _result(nova, name, lambda: f"{minutes:g} minutes: {boot_at_random(nova, minutes)}")
+    nova.delete(nova.servers())
+    result.deviations += deviations(nova.placement, nova.database)
+    return result
 
 
 def run_disturbance(nova: Nova, disturbance: Callable[[Nova], None]) -> Result:
@@ -109,13 +119,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--servers", type=int, default=0, help="default: 60, or 12 with --small")
     parser.add_argument("--write", action="store_true", help=f"keep the results in {RESULTS.name}")
     parser.add_argument("--only", default="", help="names of functions, separated by commas")
+    parser.add_argument("--random", type=float, default=0, metavar="MINUTES")
     options = parser.parse_args(arguments)
     size = options.servers or (12 if options.small else 60)
-    steps = SMALL if options.small else STEPS
+    every = STEPS if options.reference else [*STEPS[:-3], *OWN_STEPS, *STEPS[-3:]]
+    steps = SMALL if options.small else every
     disturbances = () if options.small else DISTURBANCES
+    if options.random and not options.small:
+        steps, disturbances = [], ()
     if options.only:
         wanted = options.only.split(",")
-        steps = [each for each in STEPS if each.__name__ in wanted]
+        steps = [each for each in every if each.__name__ in wanted]
         disturbances = tuple(each for each in DISTURBANCES if each.__name__ in wanted)
     signal.signal(signal.SIGTERM, lambda *_arguments: sys.exit(1))  # and stop the cloud
     began = time.monotonic()
@@ -130,6 +144,8 @@ def main(arguments: list[str]) -> int:
         say(f"the cloud runs after {time.monotonic() - began:.0f} s")
         results += [run_step(nova, function, size) for function in steps]
         results += [run_disturbance(nova, each) for each in disturbances]
+        if options.random:
+            results.append(run_random(nova, options.random))
     finally:
         machine.stop()
         name = f"openstack-placement {options.reference}" if options.reference else OWN

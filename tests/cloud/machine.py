@@ -44,6 +44,10 @@ OWN = "falcon-placement"
 START = 300  # seconds for a service to start
 STOP = 30  # seconds for a service to stop
 PASSWORD = "secret"
+ADMINISTRATOR = {
+    "OS_USERNAME": "admin", "OS_PASSWORD": PASSWORD, "OS_PROJECT_NAME": "admin",
+    "OS_USER_DOMAIN_ID": "default", "OS_PROJECT_DOMAIN_ID": "default",
+}  # fmt: skip
 CREDENTIALS = f"""auth_type = password
 auth_url = http://127.0.0.1:$keystone/v3
 password = {PASSWORD}
@@ -243,15 +247,22 @@ class Machine:
         for host in self.computes:
             self.add_compute(host)
 
-    def command(self, *words: str) -> str:
-        """Run a command of the cloud and return its output.  Raises CalledProcessError."""
+    def command(self, *words: str, code: int = 0, **environment: str) -> str:
+        """Run a command of the cloud and return its output.  Raises RuntimeError."""
+        config = {"OS_PLACEMENT_CONFIG_DIR": str(self.home / "placement")}
         done = subprocess.run(
             words, capture_output=True, text=True, check=False, cwd=self.home,
-            env={**inherited(), "OS_PLACEMENT_CONFIG_DIR": str(self.home / "placement")},
+            env={**inherited(), **config, **environment},
         )  # fmt: skip
-        if done.returncode:
+        if done.returncode != code:
             raise RuntimeError(f"{shlex.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.stdout
+
+    def tool(self, name: str, *words: str, code: int = 0, **identity: str) -> str:
+        """Run a program of the placement service's virtualenv, by default as the administrator."""
+        identity = identity or {"OS_AUTH_TYPE": "password", **ADMINISTRATOR}
+        identity["OS_AUTH_URL"] = self.expand("http://127.0.0.1:$keystone/v3")
+        return self.command(f"{self.placement}/bin/{name}", *words, code=code, **identity)
 
     def manage(self, *words: str) -> str:
         """Run nova-manage."""

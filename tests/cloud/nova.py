@@ -21,6 +21,17 @@ FLAVORS: Mapping[str, tuple[int, int, Mapping[str, str]]] = {
     "medium": (2, 1024, {}),
     "wide": (8, 1024, {}),
     "gpu": (1, 512, {"resources:VGPU": "1"}),
+    "card": (1, 512, {"resources:CUSTOM_CARD": "1"}),
+    "pci": (1, 512, {"pci_passthrough:alias": "nic:1"}),
+    "pinned": (2, 512, {"hw:cpu_policy": "dedicated"}),
+    # As ironic's flavors.
+    "whole": (
+        1,
+        512,
+        {"resources:CUSTOM_BAREMETAL": "1"}
+        | dict.fromkeys(("resources:VCPU", "resources:MEMORY_MB", "resources:DISK_GB"), "0"),
+    ),
+    "huge": (64, 512, {}),
 }
 
 Server = Mapping[str, Any]

@@ -22,7 +22,12 @@ INSTANCES = """
   WHERE i.deleted = 0 AND i.node IS NOT NULL
 """
 # The child provider of each host that has a class (`files/fake_compute.py`).
-CHILDREN = {"VGPU": "_gpu"}
+CHILDREN = {"VGPU": "_gpu", "CUSTOM_CARD": "_card"}
+DEVICES = """
+  SELECT d.instance_uuid, n.hypervisor_hostname, d.address
+  FROM pci_devices d JOIN compute_nodes n ON n.id = d.compute_node_id
+  WHERE d.deleted = 0 AND d.instance_uuid IS NOT NULL
+"""
 
 
 def resources_of(flavor: Mapping[str, Any], node: str) -> dict[str, dict[str, int]]:
@@ -33,6 +38,8 @@ def resources_of(flavor: Mapping[str, Any], node: str) -> dict[str, dict[str, in
         "MEMORY_MB": data["memory_mb"],
         "DISK_GB": data["root_gb"] + data["ephemeral_gb"],
     }
+    if data["extra_specs"].get("hw:cpu_policy") == "dedicated":
+        amounts["PCPU"] = amounts.pop("VCPU")
     for name, value in data["extra_specs"].items():
         if name.startswith("resources:"):
             amounts[name.partition(":")[2]] = int(value)
@@ -56,6 +63,8 @@ def required(url: str) -> tuple[Allocations, dict[str, tuple[str, str]]]:
             if migration:
                 allocations[migration] = resources_of(flavor["old"] or flavor["cur"], source)
                 owners[migration] = (project, user)
+        for instance, node, address in conn.exec_driver_sql(DEVICES):
+            allocations[instance][f"{node}_{address}"] = {"CUSTOM_NIC": 1}
     return allocations, owners
 
 
