@@ -276,12 +276,15 @@ def until_none_is_left(flavor: str, on_each_host: int, what: str) -> None:
     def boot(nova: Nova, size: int) -> str:
         fits = on_each_host * len(nova.machine.computes)
         ids = nova.boot_many(fits + 2, flavor)
+        # Nova gives a server up that has lost three races.
+        for _ in range(4):
+            ids += nova.boot_many(1, flavor)
         statuses = Counter(each["status"] for each in nova.servers(ids).values())
         wrong = deviations(nova.placement, nova.database)
         nova.delete(ids)
         assert not wrong, wrong
-        assert statuses == {"ACTIVE": fits, "ERROR": 2}, statuses
-        return f"{fits} of {fits + 2}"
+        assert statuses["ACTIVE"] == fits, statuses
+        return f"{fits} of {len(ids)}"
 
     boot.__name__, boot.__doc__ = f"until_no_{flavor}", f"{what}, until none is left"
     step(boot)
