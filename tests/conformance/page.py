@@ -44,9 +44,9 @@ are deleted. After the boots under load, all servers are deleted, and no allocat
 
 The rows are from several runs, on two cores with other load. The steps of what only this service
 has (``tests/cloud/own.py``) are not in the table. When the database is stopped, nova gives up a
-server if placement responds with 503. This service lets the requests of nova wait. The row of the
-restart was measured without ``placement.socket``. With this unit, nginx received no error while
-the service restarted.
+server if placement responds with 503. This service lets the requests of nova wait. During its
+restart, requests wait in the queue of ``placement.socket``. openstack-placement opens its port
+itself, as deployment tools configure it.
 
 """
 
