@@ -66,9 +66,19 @@ def image(new_machine: NewMachine, tmp_path_factory: pytest.TempPathFactory) -> 
     return containerfile.build(new_machine, context)
 
 
+@pytest.fixture(scope="session")
+def install(image: Image, new_machine: NewMachine) -> NewMachine:
+    """Create a separate machine with /opt/placement."""
+
+    def make() -> Machine:
+        machine = new_machine()
+        image.machine.copy_to(machine, "/opt/placement", "/opt/placement")
+        return machine
+
+    return make
+
+
 @pytest.fixture
-def installed(image: Image, new_machine: NewMachine) -> Machine:
+def installed(install: NewMachine) -> Machine:
     """A separate machine with /opt/placement."""
-    machine = new_machine()
-    image.machine.copy_to(machine, "/opt/placement", "/opt/placement")
-    return machine
+    return install()

@@ -20,7 +20,6 @@ from keystoneauth1.exceptions import ClientException
 from keystoneauth1.session import Session
 
 from tests.deploy.conftest import NewMachine
-from tests.deploy.containerfile import Image
 from tests.deploy.proxies import PROXIES, proxying
 from tests.deploy.servers import SERVERS, Served, Server, mod_wsgi_behind_a_proxy, served_by
 from tests.kit.missing import need
@@ -44,15 +43,11 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def server(
-    request: pytest.FixtureRequest,
-    image: Image,
-    new_machine: NewMachine,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, install: NewMachine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    machine = new_machine()
-    image.machine.copy_to(machine, "/opt/placement", "/opt/placement")
-    log = tmp_path_factory.mktemp("server") / "log"
-    with served_by(PAIRED[request.param], machine, log) as served:
+    with served_by(
+        PAIRED[request.param], install(), tmp_path_factory.mktemp("x") / "log"
+    ) as served:
         yield served
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.conftest import NewMachine
 from tests.deploy.machine import Machine
 from tests.deploy.servers import SERVERS, Served, served_by, set_up
 from tests.kit import metrics as kit
@@ -26,9 +27,13 @@ REFUSED = 30  # seconds; the kernel repeats a connection that it has refused for
 MIB = 1024 * 1024
 
 
-@pytest.fixture(params=SERVERS)
-def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -> Iterator[Served]:
-    with served_by(SERVERS[request.param], installed, tmp_path / "log") as served:
+@pytest.fixture(scope="module", params=SERVERS)
+def served(
+    request: pytest.FixtureRequest, install: NewMachine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    with served_by(
+        SERVERS[request.param], install(), tmp_path_factory.mktemp("x") / "log"
+    ) as served:
         yield served
 
 
@@ -56,7 +61,7 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
 
 
 @pytest.mark.parametrize("name", ["uwsgi", "uwsgi of the distribution"])
-def test_sigterm_ends_uwsgi_while_it_starts(name: str, installed: Machine, tmp_path: Path) -> None:
+def test_sigterm_ends_uwsgi_while_it_starts(name: str, installed: Machine) -> None:
     command = set_up(SERVERS[name], installed, free_port())
     # Afterwards, a worker that starts may not end, and uWSGI waits for it.
     for line in (b"Set PythonHome", b"WSGI app 0"):
