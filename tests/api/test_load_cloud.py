@@ -240,16 +240,6 @@ def test_a_new_tree_is_one_write(load: Load, api: Api, small: Path, writes: Watc
     assert state(api, cloud) == wanted(cloud)
 
 
-def test_a_server_without_whole_trees_is_asked_for_them_once(
-    load: Load, api: Api, small: Path, writes: Watch
-) -> None:
-    writes.lacks_trees = True
-    assert load(small)[0] == 0
-    assert len(writes.seen) == SMALL_WRITES + 1
-    cloud = load_file(small)
-    assert state(api, cloud) == wanted(cloud)
-
-
 def interrupt_and_complete(
     load: Load, small: Path, writes: Watch, count: int, answered: bool
 ) -> None:

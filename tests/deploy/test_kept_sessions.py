@@ -45,9 +45,8 @@ PAIRS = [
 def server(
     request: pytest.FixtureRequest, install: NewMachine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    with served_by(
-        PAIRED[request.param], install(), tmp_path_factory.mktemp("x") / "log"
-    ) as served:
+    log = tmp_path_factory.mktemp("server") / "log"
+    with served_by(PAIRED[request.param], install(), log) as served:
         yield served
 
 

@@ -31,9 +31,8 @@ MIB = 1024 * 1024
 def served(
     request: pytest.FixtureRequest, install: NewMachine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    with served_by(
-        SERVERS[request.param], install(), tmp_path_factory.mktemp("x") / "log"
-    ) as served:
+    log = tmp_path_factory.mktemp("server") / "log"
+    with served_by(SERVERS[request.param], install(), log) as served:
         yield served
 
 
