@@ -5,6 +5,7 @@ from enum import Enum
 from typing import NamedTuple
 
 MAX_INTEGER = 2**31 - 1  # largest amount in a request, which a column can still store
+TOO_MUCH = 10**18  # more than the providers of a tree can have together; replaces larger amounts
 CUSTOM_PREFIX = "CUSTOM_"  # prefix of the resource classes and traits that clients may create
 UNKNOWN_CONSUMER_TYPE = "unknown"  # value in responses for consumers without a type
 MAX_NAME = 255  # characters of the name of a resource class or trait

@@ -36,10 +36,10 @@ BETWEEN_CAUSES = "; "  # separates the causes in a detail
 _DROPS: Mapping[str, str] = {
     "required": "without the trait {}",
     "forbidden": "with the trait {} allowed",
-    "member_of": "outside the aggregate {}",
+    "member_of": "without the aggregate {}",
     "not_member_of": "with the aggregate {} allowed",
-    "in_tree": "outside the tree of {}",
-    "subtree": "outside the subtree of {}",
+    "in_tree": "without in_tree {}",
+    "subtree": "without subtree {}",
     "isolate": "with other groups on the provider of {}",
     "group_policy": "with several groups on one provider",
     "same_subtree": "without same_subtree={}",

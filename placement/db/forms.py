@@ -107,10 +107,7 @@ def _bind(rows: Selection) -> _Statement:
             kind = Planned if isinstance(element.type, sa.Integer) else sa.BindParameter
             items = len(slot) if isinstance(slot, list) else 0
             return kind(
-                name,
-                type_=element.type,
-                expanding=items > 0,
-                literal_execute=items > MAX_BOUND,
+                name, type_=element.type, expanding=items > 0, literal_execute=items > MAX_BOUND
             )
         if isinstance(element.type, sa.Integer):
             element.literal_execute = True

@@ -75,11 +75,7 @@ inventories = _table(
     sa.Column("allocation_ratio", sa.Float, nullable=False),
     sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("capacity", sa.BigInteger, nullable=False, server_default="0"),
-    sa.UniqueConstraint(
-        "resource_provider_id",
-        "resource_class_id",
-        name=STOCKS_INDEX,
-    ),
+    sa.UniqueConstraint("resource_provider_id", "resource_class_id", name=STOCKS_INDEX),
     sa.Index("inventories_resource_class_id_idx", "resource_class_id"),
     sa.Index("inventories_resource_class_max_unit_idx", "resource_class_id", "max_unit"),
 )

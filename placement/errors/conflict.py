@@ -147,17 +147,19 @@ class InventoryInUse(Conflict):
     Args:
         resource_classes: their names, in the order of their ids.
         uuid: UUID of the provider.
+        member: path of the body member without these classes, or empty for a DELETE.
     """
 
     code = INVENTORY_IN_USE
 
-    def __init__(self, resource_classes: Iterable[str], uuid: str) -> None:
+    def __init__(self, resource_classes: Iterable[str], uuid: str, member: str) -> None:
         # nova displays this text to its users without changes, including the white space.
         names = ", ".join(resource_classes)
+        hint = f"{member} leaves them out: keep them, or free them first. " * bool(member)
         super().__init__(
             "There was a conflict when trying to complete your request.\n\n"
             f" update conflict: Inventory for '{names}' on resource provider '{uuid}' in use.  "
-            f"{_consumers(uuid)}"
+            f"{hint}{_consumers(uuid)}"
         )
 
 

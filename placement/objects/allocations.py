@@ -16,13 +16,7 @@ from placement.config import NO_TRAITS, SpecialTraits
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
-from placement.objects import (
-    allocation_state,
-    catalog,
-    claim_records,
-    identifiers,
-    locking,
-)
+from placement.objects import allocation_state, catalog, claim_records, identifiers, locking
 from placement.objects.allocation_change import (
     AllocationChange,
     AllocationState,

@@ -28,12 +28,7 @@ from placement.errors import (
     HoldTooLong,
     NoCandidatesFound,
 )
-from placement.objects import (
-    allocation_state,
-    allocations,
-    claim_records,
-    consumer_list,
-)
+from placement.objects import allocation_state, allocations, claim_records, consumer_list
 from placement.objects.allocation_change import check_consumer_generations
 from placement.objects.allocation_release import release, take_over
 from placement.objects.allocation_state import StateQuery

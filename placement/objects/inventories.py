@@ -126,7 +126,7 @@ def delete_all(conn: Connection, uuid: str) -> None:
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         return InventoryChange(deleted=tuple(_inventories_of(provider).values()))
 
-    _write(conn, uuid, (), decide)
+    _write(conn, uuid, (), decide, member="")
 
 
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:
@@ -160,6 +160,7 @@ def _write(
     uuid: str,
     class_names: Collection[str],
     decide: Callable[[ProviderSnapshot], InventoryChange],
+    member: str = "inventories",
 ) -> int:
     """Change the inventories of one provider. Return its new generation.
 
@@ -170,7 +171,7 @@ def _write(
     def change_of(provider: ProviderSnapshot) -> TreeChange:
         change = provider_snapshot.change_of(provider)
         change.inventories.append(decide(provider))
-        change.inventories[0].refuse_in_use({provider.id: provider.uuid})
+        change.inventories[0].refuse_in_use({provider.id: provider.uuid}, member=member)
         return change
 
     reader = partial(statements.with_inventories, class_names=class_names)

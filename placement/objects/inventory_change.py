@@ -1,6 +1,5 @@
 """Changes of inventories: the rows that a write inserts, updates and deletes."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -97,6 +96,7 @@ class InventoryChange:
         self,
         provider_uuids: Mapping[int, str],
         deltas: Mapping[InventoryKey, int] = NO_DELTAS,
+        member: str = "inventories",
     ) -> None:
         """Raise InventoryInUse for the first provider that would lose an inventory in use.
 
@@ -105,14 +105,14 @@ class InventoryChange:
         Args:
             provider_uuids: id -> uuid, in the order of the request.
             deltas: changes of `used` before the inventories are deleted.
+            member: path of the member without these inventories, where {} is the UUID, or empty.
         """
-        class_names: dict[int, list[str]] = defaultdict(list)
-        for row in self.deleted:
-            if row.used + deltas.get(row.key, 0):
-                class_names[row.provider_id].append(row.class_name)
+        in_use = [row for row in self.deleted if row.used + deltas.get(row.key, 0)]
+        provider_ids = {row.provider_id for row in in_use}
         for provider_id, uuid in provider_uuids.items():
-            if provider_id in class_names:
-                raise InventoryInUse(class_names[provider_id], uuid)
+            if provider_id in provider_ids:
+                names = [row.class_name for row in in_use if row.provider_id == provider_id]
+                raise InventoryInUse(names, uuid, member.format(uuid))
 
 
 def inventory_change(

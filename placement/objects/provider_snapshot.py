@@ -17,10 +17,7 @@ Reader = Callable[[Collection[str]], Queries]
 
 
 def write(
-    conn: Connection,
-    uuid: str,
-    reader: Reader,
-    decide: Callable[[ProviderSnapshot], TreeChange],
+    conn: Connection, uuid: str, reader: Reader, decide: Callable[[ProviderSnapshot], TreeChange]
 ) -> tuple[ProviderSnapshot, Spellings]:
     """Determine a change of a provider, lock its tree, and write the change.
 

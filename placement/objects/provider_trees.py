@@ -230,8 +230,7 @@ def _outcome(command: TreeCommand, state: TreeState, change: TreeChange) -> Tree
             is_bumped = member.id in change.bumped
             is_placed = member.id in change.renamed or listed.uuid in change.moved
             outcomes[listed.uuid] = ProviderOutcome(
-                member.generation + is_bumped,
-                "updated" if is_bumped or is_placed else "unchanged",
+                member.generation + is_bumped, "updated" if is_bumped or is_placed else "unchanged"
             )
     deleted = [each.uuid for each in state.members.values() if each.id in change.deleted]
     return TreeOutcome(outcomes, deleted)

@@ -176,12 +176,7 @@ def create(
 
 
 def update(
-    conn: Connection,
-    uuid: str,
-    name: str,
-    parent_uuid: str | Unset | None,
-    *,
-    movable: bool = True,
+    conn: Connection, uuid: str, name: str, parent_uuid: str | Unset | None, *, movable: bool = True
 ) -> Provider:
     """Rename a provider, and move its subtree to another parent or to the top.
 

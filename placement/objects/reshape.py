@@ -74,7 +74,7 @@ def reshape(
     stocks = new_inventories.stocks(state.inventories)
     new_allocations = allocation_change(state, command.claims, stocks)
     uuids = {state.providers[uuid].id: uuid for uuid in command.inventories}
-    new_inventories.refuse_in_use(uuids, new_allocations.deltas)
+    new_inventories.refuse_in_use(uuids, new_allocations.deltas, "inventories.{}")
 
     # Move the allocations while both the old and the new inventories exist.
     new_inventories.insert_and_update(conn)

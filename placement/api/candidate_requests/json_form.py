@@ -12,7 +12,7 @@ import orjson
 from placement.api.bodies import path_of, size_of
 from placement.api.candidate_requests.checks import check
 from placement.api.candidate_requests.schema import CONFIGURED_ORDER, ORDER
-from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
+from placement.api.candidate_requests.terms import terms_of
 from placement.api.parameters import MAX_ITEMS, bad
 from placement.candidates.request import (
     UNSUFFIXED,
@@ -28,6 +28,7 @@ from placement.candidates.request import (
 )
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS
 from placement.errors import QUERY_BAD_VALUE, BadBody, BadQuery, ConfigurationError
+from placement.vocabulary import TOO_MUCH
 
 Step = str | int
 

@@ -87,8 +87,7 @@ GROUPS = {
 _MEMBERS = {
     "same_subtree": _list(
         sample(
-            closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule"),
-            {"of": ["_NIC"]},
+            closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule"), {"of": ["_NIC"]}
         )
     ),
     "isolate": _list(SUFFIX),

@@ -18,11 +18,10 @@ from placement.candidates.terms import (
 )
 from placement.errors import BadQuery
 from placement.objects import identifiers
+from placement.vocabulary import TOO_MUCH
 
 # Members of the JSON form, by keyword.
 Members = dict[str, Any]
-
-TOO_MUCH = 10**18  # more than the providers of a tree can have together
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 

@@ -35,10 +35,7 @@ from placement.db.statements.consumer_list import ConsumerFilter
 from placement.errors import BadQuery
 from placement.objects import claim_records, consumer_list, identifiers
 from placement.objects.claims import SpreadGroup
-from placement.objects.consumer_list import (
-    ConsumerPart,
-    ListedConsumer,
-)
+from placement.objects.consumer_list import ConsumerPart, ListedConsumer
 from placement.objects.paging import ListPage
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 

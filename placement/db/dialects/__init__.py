@@ -21,12 +21,7 @@ DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}
 
 # Names of the databases by SQLAlchemy's name of the dialect.
-_PRODUCTS = {
-    "mariadb": "MariaDB",
-    "mysql": "MySQL",
-    "postgresql": "PostgreSQL",
-    "sqlite": "SQLite",
-}
+_PRODUCTS = {"mariadb": "MariaDB", "mysql": "MySQL", "postgresql": "PostgreSQL", "sqlite": "SQLite"}
 
 
 def dialect_named(name: str) -> Dialect:

@@ -12,15 +12,7 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects import mysqlclient
-from placement.db.dialects.errors import (
-    COLLATIONS,
-    LOGIN,
-    RIGHT,
-    SETTING,
-    SHAPE,
-    TLS,
-    ErrorCodes,
-)
+from placement.db.dialects.errors import COLLATIONS, LOGIN, RIGHT, SETTING, SHAPE, TLS, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 from placement.errors import ConfigurationError
 
@@ -97,7 +89,7 @@ ERRORS = ErrorCodes(
     permanent_patterns={
         re.compile(
             "SSL is required|certificate verif.* fail|insecure transport", re.IGNORECASE
-        ): TLS,
+        ): TLS
     },
 )
 

@@ -143,8 +143,5 @@ _CONSUMERS = (
 _UNRECORDED = (
     tagged_json_row("unrecorded", _allocation.c.consumer_id, *_ALLOCATION_COLUMNS)
     .select_from(_with_allocations(_allocation))
-    .where(
-        bulk.in_list(_allocation.c.consumer_id, "consumers"),
-        ~has_row(_consumer, _is_consumer),
-    )
+    .where(bulk.in_list(_allocation.c.consumer_id, "consumers"), ~has_row(_consumer, _is_consumer))
 )

@@ -4,14 +4,7 @@ import sqlalchemy as sa
 
 from placement.db import tables as t
 from placement.db.constructs import same_identifier
-from placement.db.fragments import (
-    belongs_to,
-    has_row,
-    has_trait,
-    is_member,
-    shares,
-    with_owners,
-)
+from placement.db.fragments import belongs_to, has_row, has_trait, is_member, shares, with_owners
 from placement.db.statement import Query
 from placement.vocabulary import HOST_CLASSES, NOVA_TRAIT
 

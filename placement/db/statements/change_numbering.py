@@ -29,11 +29,7 @@ _is_known = _change.c.provider_id != NO_PROVIDER
 # then in the order of both primary keys.
 _is_any_root = sa.func.coalesce(_provider.c.parent_provider_id, 0) == 0
 _changed = (
-    sa.select(
-        _provider.c.id,
-        _provider.c.uuid,
-        _change.c.uuid.label("known"),
-    )
+    sa.select(_provider.c.id, _provider.c.uuid, _change.c.uuid.label("known"))
     .select_from(_provider.outerjoin(_change, _change.c.provider_id == _provider.c.id))
     .where(
         _is_any_root,

@@ -77,10 +77,7 @@ _HOLDS = (
 
 
 def before_creation(
-    consumers: Collection[str],
-    hosts: Collection[str],
-    groups: Collection[str],
-    with_holds: bool,
+    consumers: Collection[str], hosts: Collection[str], groups: Collection[str], with_holds: bool
 ) -> Query:
     """Select lists that start with a tag, for creating records.
 

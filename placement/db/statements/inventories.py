@@ -7,12 +7,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import (
-    INVENTORY_COLUMNS,
-    RECORD_COLUMNS,
-    allocated_amount,
-    changed_at,
-)
+from placement.db.fragments import INVENTORY_COLUMNS, RECORD_COLUMNS, allocated_amount, changed_at
 from placement.db.json_rows import JsonRow, parse_each, parse_time
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 

@@ -83,9 +83,7 @@ _TREE = sa.select(
 
 @lru_cache(maxsize=256)
 def _with_trees(
-    kinds: tuple[str, ...],
-    with_providers: bool,
-    further: tuple[Selection, ...],
+    kinds: tuple[str, ...], with_providers: bool, further: tuple[Selection, ...]
 ) -> Union:
     parts = [*map(_ids_of, kinds), *further]
     if with_providers:

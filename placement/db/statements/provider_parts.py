@@ -26,10 +26,7 @@ def _in_texts(row_id: ColumnElement[int]) -> ColumnElement[int]:
 _INVENTORIES = (
     sa.select(
         JsonRows(
-            _inventory.c.resource_provider_id,
-            _class.c.name,
-            _inventory.c.used,
-            *RECORD_COLUMNS,
+            _inventory.c.resource_provider_id, _class.c.name, _inventory.c.used, *RECORD_COLUMNS
         )
     )
     .select_from(_inventory.join(_class, _class.c.id == _inventory.c.resource_class_id))

@@ -30,8 +30,7 @@ def consumers_of(provider_ids: Collection[int]) -> Queries:
 
 _CONSUMERS_OF = (
     sa.select(
-        _provider.c.uuid,
-        sa.func.count(t.allocations.c.consumer_id.distinct()).label("consumers"),
+        _provider.c.uuid, sa.func.count(t.allocations.c.consumer_id.distinct()).label("consumers")
     )
     .join(t.allocations, t.allocations.c.resource_provider_id == _provider.c.id)
     .where(bulk.in_list(_provider.c.id))

@@ -33,12 +33,7 @@ _SUMS = sa.select(
     # PostgreSQL can shift only by an integer, not by a bigint, which is the type of the column.
     sa.func.sum(_provider.c.revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))),
     sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
-    sa.func.sum(
-        sa.case(
-            (sa.and_(IS_ROOT, _provider.c.revision == 0), 1),
-            else_=0,
-        )
-    ),
+    sa.func.sum(sa.case((sa.and_(IS_ROOT, _provider.c.revision == 0), 1), else_=0)),
 )
 
 

@@ -24,6 +24,10 @@ class SpecialCase(Enum):
     ROOM = auto()
     # The amounts do not fit, even in parts.
     PARTS = auto()
+    # The free units suffice for the sum, but not those that max_unit allows.
+    LIMITED = auto()
+    # The allowed free units suffice for the sum, but no division among the providers fits.
+    DIVIDED = auto()
     # Devices would have to serve in two ways.
     WAYS = auto()
 
@@ -63,7 +67,7 @@ class Rejection(NamedTuple):
     providers: Sequence[int] = ()
     # Positions of all providers that are rejected at the code.
     at_code: Sequence[int] = ()
-    # All amounts for which no provider has room, if the code concerns the units of amounts.
+    # Further amounts for which no provider has room, if the code concerns the units of amounts.
     others: Sequence[StatedTerm] = ()
 
 
@@ -163,9 +167,12 @@ class Measure:
 def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
     """Yield the measures for hosts with the given rejections."""
     for rejection in rejections:
-        figure = _FIGURES.get(rejection.cause.case) or _FIGURES.get(rejection.code)
-        if figure is not None:
-            cause = rejection.cause
-            for amount in cause.amounts or [term.value for term in cause.terms]:
-                if isinstance(amount, Amount):
-                    yield Measure(rejection, figure, amount)
+        cause = rejection.cause
+        figure = _FIGURES.get(cause.case) or _FIGURES.get(rejection.code)
+        pairs = [
+            (amount, figure) for amount in cause.amounts or [each.value for each in cause.terms]
+        ]
+        pairs += [(term.value, _FIGURES.get(term.code)) for term in rejection.others]
+        for amount, figure in pairs:
+            if figure is not None and isinstance(amount, Amount):
+                yield Measure(rejection, figure, amount)

@@ -128,7 +128,7 @@ class ExplainedHosts:
     def _add_pool(self, tree: Tree, fit: Fit) -> None:
         for position, member in enumerate(tree.members):
             if SHARING_TRAIT in member.traits:
-                self._counts.shared.update((member.uuid, *member.stocks))
+                self._counts.shared.update(member.stocks, () if fit.root else (member.uuid,))
                 for slot, providers in enumerate(fit.options):
                     if position in providers and self._plan.slots[slot].resources:
                         self._pools[(tree.id, position), slot] = member.uuid

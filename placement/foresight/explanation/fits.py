@@ -2,10 +2,11 @@
 
 from collections.abc import Hashable
 
-from placement.candidates.model import Pool
+from placement.candidates.model import Pool, Refusal
+from placement.candidates.terms import Masks
 from placement.foresight.explanation.explained_plan import ExplainedPlan
 from placement.foresight.explanation.fit import Fit
-from placement.foresight.explanation.joint_causes import JointCauses
+from placement.foresight.explanation.joint_causes import JointCauses, with_sums
 from placement.foresight.explanation.solver import Solver
 from placement.runtime.budget import COST_PER_PROVIDER, COST_PER_RESULT, Budget
 
@@ -51,6 +52,17 @@ class Fits:
             key = root
         elif plan.is_joined:
             key = key, plan.signature(pool)
+        fit = self._fit(key, pool, root, masks)
+        for rejection in fit.rejections[:1]:
+            if rejection.code is Refusal.CAPACITY_SUM:
+                # Amounts that do not fit together are too large for different reasons.
+                cause = with_sums(plan, rejection, pool).cause
+                if cause != rejection.cause:
+                    return self._fit((key, cause), pool, root, masks)
+        return fit
+
+    def _fit(self, key: Hashable, pool: Pool, root: int, masks: tuple[Masks, ...]) -> Fit:
+        plan, size = self.plan, len(pool.members)
         fit = self._fits.get(key)
         if fit is None:
             self._budget.spend(

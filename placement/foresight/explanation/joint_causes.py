@@ -42,7 +42,7 @@ class JointCauses:
         plan = self._plan
         if plan.splittable and self._serves_at(pool, options, [Refusal.CAPACITY_SUM]) is False:
             # The parts must reach the amounts before anything else is asked of their providers.
-            return self._reject_sums(options)
+            return self._reject_sums(pool, options)
         for code in plan.joining_codes:
             # The constraints of all codes up to this one.
             codes = [each for each in Refusal if ORDER[each] <= ORDER[code]]
@@ -68,7 +68,7 @@ class JointCauses:
             cause = self._cause_of_cards(code, pool, cards, all_options, options)
             return Rejection(code, None, cause)
         if code is Refusal.CAPACITY_SUM:
-            return self._reject_sums(options)
+            return self._reject_sums(pool, options)
         if code is Refusal.ISOLATE:
             cause = self._rules(pool)
             is_apart = cause.terms and cause.case is SpecialCase.APART
@@ -77,16 +77,14 @@ class JointCauses:
             return Rejection(code, None, self._rules(pool))
         return Rejection(code, None)
 
-    def _reject_sums(self, options: Options) -> Rejection:
+    def _reject_sums(self, pool: Pool, options: Options) -> Rejection:
         """Return the rejection by amounts that do not fit together, or not even in parts."""
         plan = self._plan
         names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
-        sums = [Amount(*total) for total in plan.combined_amounts.items() if total[0] in names]
         slots = set().union(*(plan.amounts_of(name) for name in names))
         servers = sorted(set().union(*(options[slot] for slot in slots)))
-        case = SpecialCase.PARTS if plan.splittable else None
-        cause = RejectionCause(amounts=tuple(sums), case=case)
-        return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
+        cause = _isolation_cause(plan, options) if plan.isolated_slots else RejectionCause()
+        return with_sums(plan, Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers), pool)
 
     def _rules(self, pool: Pool) -> RejectionCause:
         """Return the rules about subtrees that their own groups fail.
@@ -145,6 +143,22 @@ class JointCauses:
         with suppress(BudgetSpentError):  # the rejection is known; only its cause is less precise
             return self._solver.serves(self._plan, pool, options, kinds) is False
         return False
+
+
+def with_sums(plan: SearchPlan, rejection: Rejection, pool: Pool) -> Rejection:
+    """Return a rejection with the amounts that are too large together on a host, and the reason."""
+    names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
+    sums: dict[int, list[Amount]] = {}
+    for name, units in plan.combined_amounts.items():
+        if name in names:
+            stocks = [pool.members[position].stocks.get(name) for position in rejection.at_code]
+            totals = [(stock.free, max(0, stock.room)) for stock in stocks if stock]
+            enough = sum([sum(each) >= units for each in zip(*totals, strict=True)])
+            sums.setdefault(enough, []).append(Amount(name, units))
+    case = (None, SpecialCase.LIMITED, SpecialCase.DIVIDED)[min(sums)]
+    case = SpecialCase.PARTS if plan.splittable else case
+    cause = rejection.cause._replace(amounts=tuple(sums[min(sums)]), case=case)
+    return rejection._replace(cause=cause)
 
 
 def _isolation_cause(plan: SearchPlan, options: Options) -> RejectionCause:

@@ -76,11 +76,13 @@ class SlotCauses:
         return rejection._replace(cause=cause, at_code=range(len(self._pool.members)))
 
     def without_room(self) -> Iterator[StatedTerm]:
-        """Yield the amounts for which no provider has room."""
+        """Yield the amounts for which no provider has room, with the code of the reason."""
         for index in range(len(self.requirement.amounts)):
-            failed = 1 << index | self.requirement.units(index)
-            if all(mask & failed for mask in self.masks):
-                yield self.requirement.terms[index]
+            missing, units = 1 << index, self.requirement.units(index)
+            if all(mask & (missing | units) for mask in self.masks):
+                # The first check that each inventory of the class fails, if there is any.
+                failed = reduce(and_, [mask for mask in self.masks if not mask & missing], units)
+                yield self.requirement.term(lowest(failed) or missing)
 
     def _is_disproved(self, rejection: Rejection) -> bool:
         """Return whether a provider that an earlier check rejects may meet one of the amounts.
@@ -148,7 +150,10 @@ class GroupCauses:
             if slot.code is first:
                 rejections += slot.rejections()
         if first in UNIT_CODES:
-            others = tuple([term for slot in slots for term in slot.without_room()])
+            stated = {term.resource_class for each in rejections for term in each.cause.terms}
+            names = stated.union(*([name for name, _ in each.cause.amounts] for each in rejections))
+            lacking = [term for slot in slots for term in slot.without_room()]
+            others = tuple([term for term in lacking if term.resource_class not in names])
             rejections = [each._replace(others=others) for each in rejections]
         if missing and first is Refusal.TRAIT_MISSING:
             causes: list[RejectionCause] = []

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from placement.api import parameters
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.query_form import parse_candidates
-from placement.api.candidate_requests.terms import TOO_MUCH
 from placement.api.history import HISTORY, LATEST, Microversion, v
 from placement.api.operations.providers import (
     NO_LIMIT,
@@ -32,6 +31,7 @@ from placement.candidates.terms import (
 from placement.errors import BadQuery
 from placement.objects.paging import ListPage
 from placement.objects.provider_parts import Part
+from placement.vocabulary import TOO_MUCH
 
 AGG = "a0000000-0000-4000-8000-000000000001"
 OTHER = "a0000000-0000-4000-8000-000000000002"

@@ -160,8 +160,8 @@ def test_single_hosts_are_reported_with_the_details_of_their_room() -> None:
         ),
         ({"drop": "groups.1.forbidden[0]", "value": "T"}, "with the trait T allowed (group 1)"),
         ({"drop": "root.required[0]", "value": "T"}, "without the trait T (root)"),
-        ({"drop": "root.member_of[0]", "value": "A"}, "outside the aggregate A (root)"),
-        ({"drop": "groups.-b.in_tree", "value": "X"}, "outside the tree of X (group -b)"),
+        ({"drop": "root.member_of[0]", "value": "A"}, "without the aggregate A (root)"),
+        ({"drop": "groups.-b.in_tree", "value": "X"}, "without in_tree X (group -b)"),
         ({"drop": "isolate[0]", "value": "_A"}, "with other groups on the provider of _A"),
         ({"drop": "group_policy", "value": "isolate"}, "with several groups on one provider"),
         (

@@ -7,7 +7,7 @@ sentence about them: "20 hosts" + "have no provider with 20 VCPU free (the most 
 from collections.abc import Callable, Mapping
 
 from placement.candidates.model import Refusal
-from placement.candidates.terms import NotMemberOf
+from placement.candidates.terms import AMOUNT_CODES, NotMemberOf
 from placement.foresight.explanation.causes import SpecialCase
 from placement.foresight.explanation.words import joins
 from placement.foresight.explanation.words.facts import TOO_LITTLE, Facts, Phrase
@@ -88,27 +88,28 @@ def units(facts: Facts) -> Phrase:
     without_room = _without_room(facts)
     if without_room:
         return without_room
-    field = facts.cause.terms[0].code.value
-    choice = "largest" if field == "max_unit" else "smallest"
-    asked, allowed = [], []
-    for term in facts.cause.terms:
+    terms, asked, allowed = list(facts.cause.terms), [], []
+    if facts.cause.case is not SpecialCase.APART:
+        terms += [term for term in facts.others if term.code in AMOUNT_CODES[1:-1]]
+    for term in terms:
+        field = term.code.value
+        choice = "largest" if field == "max_unit" else "smallest"
         value, extreme = value_of(term), facts.extreme(term.resource_class)
         most = facts.most(term.resource_class)
         stated = f"the {choice} is {most}"
         if choice == "largest" and extreme.value != extreme.free < (term.amount or 0):
             stated = f"the largest max_unit is {most}, the most free is {extreme.free}"
         asked.append(f"{value} asked, the {choice} {field} is {most}")
-        allowed.append(f"{value} ({stated})")
-    no_provider = f"no provider whose {field} allows "
+        allowed.append(f"{field} allows {value} ({stated})")
     if facts.cause.case is SpecialCase.APART:
-        return facts.phrase(f"{no_provider}{each_of(allowed)} together")
-    each = joined(allowed, f" and none whose {field} allows ")
-    names = {term.resource_class for term in facts.cause.terms}
-    others = [value_of(term) for term in facts.others if term.resource_class not in names]
-    if others:
-        asked.append(f"no room for {either_of(others)}")
-        each += f" and none with room for {either_of(others)}"
-    return Phrase(joined(asked, ", and "), facts.predicate(no_provider + each))
+        together = each_of(allowed).replace(f" and {field} allows ", " and ")
+        return facts.phrase(f"no provider whose {together} together")
+    each = joined(allowed, " and none whose ")
+    rest = either_of([value_of(term) for term in facts.others if term not in terms])
+    if rest:
+        asked.append(f"no room for {rest}")
+        each += f" and none with room for {rest}"
+    return Phrase(joined(asked, ", and "), facts.predicate(f"no provider whose {each}"))
 
 
 def _without_room(facts: Facts) -> Phrase | None:
@@ -157,8 +158,12 @@ def outside(facts: Facts) -> Phrase:
         excluded = [f" (the sharing provider {pool} is outside)" for pool in sorted(pools)[:1]]
         text = f"in {each_of(places)} only providers {facts.unfit}"
         return facts.phrase(text, "".join(excluded))
-    nowhere = f"not in {either_of(places)}"
     requires = facts.required_by(facts.cause.terms)
+    if all(term.value in facts.shared for term in facts.cause.terms):
+        sharing = either_of([place.partition(" of ")[2] for place in places])
+        nothing = f"no aggregate in common with {sharing}"
+        return Phrase(nothing, f"{have(facts.hosts)} {nothing}{requires}")
+    nowhere = f"not in {either_of(places)}"
     return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")
 
 

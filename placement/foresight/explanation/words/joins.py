@@ -47,15 +47,14 @@ def capacity_sum(facts: Facts) -> Phrase:
 
 def _missing_room(facts: Facts) -> str:
     cause, plan = facts.cause, facts.plan
-    amounts = [amount for amount in cause.amounts if facts.is_short(amount)] or cause.amounts
-    asked = {amount: facts.extreme(amount.resource_class) for amount in amounts}
+    asked = {amount: facts.extreme(amount.resource_class) for amount in cause.amounts}
     if cause.case is SpecialCase.PARTS:
         sums = [
             f"{amount_of(each)} in parts" + f" (at most {most.value} in all)" * facts.is_short(each)
             for each, most in asked.items()
         ]
         return f"too little room for {each_of(sums)}"
-    slots = {slot for name, _units in amounts for slot in plan.amounts_of(name)}
+    slots = {slot for name, _units in cause.amounts for slot in plan.amounts_of(name)}
     suffixes = sorted({plan.slots[slot].group.suffix for slot in slots})
     groups = "both groups" if len(suffixes) == 2 else f"all {len(suffixes)} groups"
     if len(suffixes) < len(plan.request.groups):
@@ -64,13 +63,14 @@ def _missing_room(facts: Facts) -> str:
     sums = []
     for amount, most in asked.items():
         # Further units may be free on providers that can serve none of the groups.
-        where = "on suitable providers"
-        if not facts.is_short(amount):
-            is_limited = most.max_unit < amount.units
-            divided = "on several providers, and no division among them fits"
-            where = f"with max_unit {most.max_unit}" if is_limited else divided
+        where = {
+            None: "on suitable providers",
+            SpecialCase.LIMITED: f"with max_unit {most.max_unit}",
+            SpecialCase.DIVIDED: "on several providers, and no division among them fits",
+        }[cause.case]
         sums.append(f"{amount_of(amount)} asked, {limit}{most.value} free {where}")
-    return f"room for each group, but not for {groups} together ({each_of(sums)})"
+    lacking = f"room for each group, but not for {groups} together"
+    return f"{_too_few_providers(facts) if cause.groups else lacking} ({each_of(sums)})"
 
 
 def isolate(facts: Facts) -> Phrase:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from placement.candidates.request import StatedTerm, SubtreeRule
 from placement.candidates.terms import GROUP_TERMS, Amount, PlaceTerm, Term, Untainted
+from placement.vocabulary import TOO_MUCH
 
 # Maximum length of a list of names.
 MAX_NAMES = 5
@@ -56,7 +57,8 @@ def count_of(hosts: int) -> str:
 
 def amount_of(amount: Amount) -> str:
     """Return an amount such as "8 VCPU"."""
-    return f"{amount.units} {amount.resource_class}"
+    or_more = " or more" * (amount.units >= TOO_MUCH)
+    return f"{amount.units}{or_more} {amount.resource_class}"
 
 
 def rule_of(rule: SubtreeRule) -> str:
