@@ -15,26 +15,12 @@ MAX_FRAGMENT = 600  # characters
 ARCHITECTURE = (ROOT / "ARCHITECTURE.rst").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = (ROOT / "docs/development/locks.rst").read_text()
-LAYERS = {
-    contract["containers"][0]: contract["layers"]
-    for contract in PYPROJECT["tool"]["importlinter"]["contracts"]
-    if contract["type"] == "layers"
-}
 
 
 def test_architecture_draws_the_layers_of_the_service() -> None:
     drawing = ARCHITECTURE.split("::\n\n", 1)[1].split("\n\n", 1)[0]
-    assert [re.split(" {2,}", line.strip())[0] for line in drawing.splitlines()] == (
-        LAYERS["placement"]
-    )
-
-
-@pytest.mark.parametrize("package", sorted(LAYERS.keys() - {"placement"}))
-def test_architecture_lists_the_layers_of_a_package(package: str) -> None:
-    name = package.removeprefix("placement.")
-    listed = re.search(rf"^Within ``{name}``:(.+?)\.\n\n", ARCHITECTURE, re.DOTALL | re.MULTILINE)
-    assert listed, package
-    assert re.findall("``(.+?)``", listed[1], re.DOTALL) == LAYERS[package]
+    layers = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert [re.split(" {2,}", line.strip())[0] for line in drawing.splitlines()] == layers
 
 
 def test_of_the_search_only_the_trees_execute_statements() -> None:

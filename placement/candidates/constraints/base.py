@@ -3,7 +3,8 @@
 The solver places providers on slots one after the other. A constraint accepts or refuses each
 placement, and undoes placements in reverse order when the search backtracks.
 
-To add one: write a subclass in a module of this package, and add its name to `CONSTRAINTS`.
+A constraint is a subclass in a module of this package, with its name in `CONSTRAINTS`.
+CONTRIBUTING.rst lists the other modules that it needs.
 """
 
 from abc import ABC, abstractmethod

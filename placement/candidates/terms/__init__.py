@@ -1,8 +1,8 @@
 """The conditions of requests. There is a class for each condition.
 
-A class contains all code that is specific to its condition: for parsing, the search, the database
-filter, the list of providers, and explanations. Only the SQL is in a different module,
-`db.conditions`.
+A class contains what the search, the filter of the database, the list of providers and explanations
+need to know of its condition. `api.candidate_requests.terms` parses it, `db.conditions` has its
+SQL, and `foresight.explanation.words.codes` its sentence.
 """
 
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""The words of explanations. `codes` contains the sentence of each code, `text` composes them."""
+"""The words of explanations. `codes` has the sentence of each code, `sentences` composes them."""
