@@ -15,14 +15,14 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28685,
+    "placement": 28671,
     "placement/api": 6007,
     "placement/candidates": 4587,
     "placement/db": 5227,
-    "placement/foresight": 3845,
+    "placement/foresight": 3831,
     "placement/objects": 3795,
     "placement/operate": 803,
-    "falcon_placement_client": 8723,
+    "falcon_placement_client": 8724,
     "tests": 49948,
     "tests/cloud": 1145,
 }

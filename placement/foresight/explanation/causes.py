@@ -28,6 +28,10 @@ class SpecialCase(Enum):
     LIMITED = auto()
     # The allowed free units suffice for the sum, but no division among the providers fits.
     DIVIDED = auto()
+    # Providers satisfy the rule about subtrees, but with too little room.
+    AMOUNTS = auto()
+    # The providers of a rule about subtrees are only below others.
+    ABOVE = auto()
     # Devices would have to serve in two ways.
     WAYS = auto()
 

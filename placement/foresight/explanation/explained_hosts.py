@@ -113,6 +113,7 @@ class ExplainedHosts:
                     self._reached |= pool.reached
                     self._short.update([slot for slot, each in enumerate(fit.options) if not each])
                     helping = NONE_HELPS if changes is None else changes.find(pool, fit)
+                    counts.tally(fit).is_helped |= bool(helping.amounts or helping.split)
                     known[key] = fit, helping
                 else:
                     fit, helping = equal

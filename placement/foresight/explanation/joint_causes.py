@@ -94,7 +94,7 @@ class JointCauses:
         request, failed = self._plan.request, (list[StatedTerm](), list[StatedTerm]())
         rules = list(zip(SameSubtree.stated(request), request.subtree_rules, strict=True))
         if len(rules) == 1 and not request.isolate:
-            return RejectionCause((rules[0][0],))
+            return RejectionCause((rules[0][0],), case=self._nesting(pool))
         with suppress(BudgetSpentError):  # the rejection is known; only its cause is less precise
             for stated, rule in rules:
                 named = rule.inside | rule.outside
@@ -111,6 +111,19 @@ class JointCauses:
                         break
         terms, apart = map(tuple, failed)
         return RejectionCause(terms or apart, case=None if terms else SpecialCase.APART)
+
+    def _nesting(self, pool: Pool) -> SpecialCase | None:
+        """Return whether the rules fail for the amounts only, or even without amounts."""
+        plan, masks = self._plan, self._plan.masks(pool)
+        requirements = zip(plan.stated_requirements, plan.index_of, strict=True)
+        options = [
+            each.meeting(masks[index], each.stock & ~each.missing) for each, index in requirements
+        ]
+        with suppress(BudgetSpentError):  # the rejection is known; only its cause is less precise
+            nested = self._solver.serves(plan, pool, options, [SameSubtree])
+            if nested is not None:
+                return SpecialCase.AMOUNTS if nested else SpecialCase.ABOVE
+        return None
 
     # -- cards -----------------------------------------------------------------------------------
 

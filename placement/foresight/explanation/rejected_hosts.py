@@ -24,6 +24,8 @@ class Tally:
         self.fit = fit
         # Number of hosts.
         self.hosts = 0
+        # Whether another amount would make any of them serve the request.
+        self.is_helped = False
         # UUIDs of some hosts.
         self.examples: list[str] = []
         # The extremes to collect from the inventories of the hosts.
@@ -44,6 +46,8 @@ class CauseHosts:
     causes: Causes
     # Number of hosts.
     hosts: int = 0
+    # Whether another amount would make any of them serve the request.
+    is_helped: bool = False
     # The amounts for which none of the hosts has room, as in `Rejection.others`.
     others: list[StatedTerm] | None = None
     # Cause -> class -> the largest or smallest value in their inventories.
@@ -82,6 +86,7 @@ class RejectedHosts:
             causes = (RejectionCause(causes[0].terms[-1:]),)
         totals = self._by_causes.setdefault(causes, CauseHosts(causes))
         totals.hosts += tally.hosts
+        totals.is_helped |= tally.is_helped
         known = rejections[0].others if totals.others is None else totals.others
         totals.others = [each for each in known if each in rejections[0].others]
         for measure in tally.measures:

@@ -195,10 +195,12 @@ def elsewhere(requirement: Requirement, meeting: Sequence[int], failed: int) -> 
     with_room = [mask & requirement.hard for mask in meeting if not mask & requirement.stock]
     if len(with_room) < len(meeting):
         amounts = requirement.amounts
-        missing = reduce(and_, meeting) & requirement.missing
-        if missing == requirement.missing:
+        common = reduce(and_, meeting) & requirement.stock
+        if common & requirement.missing == requirement.missing:
             amounts = tuple(amount._replace(units=0) for amount in amounts)
+        elif common and requirement.code(lowest(common)) in UNIT_CODES:
+            amounts, others = (), requirement.terms_of(lowest(common))
     if with_room:
-        others = requirement.terms_of(reduce(or_, map(lowest, with_room)))
+        others += requirement.terms_of(reduce(or_, map(lowest, with_room)))
     terms = requirement.terms_of(failed)
     return RejectionCause(terms, amounts, SpecialCase.ELSEWHERE, others=others)

@@ -249,7 +249,7 @@ def _stored(name: str, roots: Mapping[str, str], trees: Iterable[Tree], path: st
             for member in tree.members[1:]:
                 if _key(member.uuid) == key:
                     raise NotARoot(member.uuid, tree.uuid)
-        raise BadBody(f"{name} is no root resource provider at this change")
+        raise BadBody(f"there is no host {name} at this change")
 
 
 def _key(name: str) -> str:

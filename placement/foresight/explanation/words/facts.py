@@ -159,6 +159,8 @@ class Facts(NamedTuple):
         if term.code in (Refusal.TRAIT_FORBIDDEN, Refusal.IN_FORBIDDEN_AGGREGATE):
             preposition = "with" if term.code is Refusal.TRAIT_FORBIDDEN else "in"
             return f"{preposition} the forbidden {noun_of(term)}"
+        if isinstance(term.value, Amount):
+            return f"whose {term.code.value} does not allow {amount_of(term.value)}"
         return f"outside {self.scope(term)}"
 
 

@@ -113,22 +113,24 @@ def subtree_rules(facts: Facts) -> Phrase:
 
 
 def _subtrees(facts: Facts) -> str:
-    request, is_apart = facts.plan.request, facts.cause.case is SpecialCase.APART
-    texts = [_subtree(rule, request, is_apart=is_apart) for rule in facts.rules]
+    texts = [_subtree(rule, facts.plan.request, facts.cause.case) for rule in facts.rules]
     return joined(texts, " and ", MAX_TERMS)
 
 
-def _subtree(rule: SubtreeRule, request: CandidateRequest, *, is_apart: bool) -> str:
+def _subtree(rule: SubtreeRule, request: CandidateRequest, case: SpecialCase | None) -> str:
     """Return what is missing, with the condition on the provider above the others."""
     inside, outside = sorted(rule.inside), sorted(rule.outside)
     top = " together, with one of them at its top" * (len(inside) > 1)
     leaves = f"{',' * bool(top)} and leaves {each_of(outside)} outside" * bool(outside)
+    groups = [group for group in request.groups if group.suffix in rule.inside]
     remedy = ""
-    if is_apart:
+    if case is SpecialCase.APART:
         apart = [suffix for suffix in inside if suffix in request.isolate]
         which = f" with {each_of(apart)}" if apart != inside else ","
         top = f"{which}{' each' * (len(apart) > 1)} on a provider of its own"
-    elif top and all(group.resources for group in request.groups if group.suffix in rule.inside):
+    elif case is SpecialCase.AMOUNTS:
+        remedy = " fails only for the amounts"
+    elif case is SpecialCase.ABOVE and top and all(each.resources for each in groups):
         remedy = " has no group for a provider above them"
     return f"no subtree that serves {each_of(inside)}{top}{leaves} ({_stated(rule)}{remedy})"
 

@@ -93,8 +93,8 @@ class Words:
     def clauses(self, stated: Sequence[tuple[Refusal, CauseHosts]]) -> Sequence[str]:
         """Return the clauses about the most frequent causes, and one about the other hosts.
 
-        The hosts that satisfy all conditions except amounts are always stated, because they come
-        nearest to serving the request.
+        The hosts that another amount would help, then those that satisfy all conditions except
+        amounts, precede others, because they come nearest to serving the request.
 
         Args:
             stated: The rejected hosts by cause, each with the code of their step.
@@ -104,12 +104,11 @@ class Words:
             left[code] += cause_hosts.hosts
         clauses = []
         causes = sorted(stated, key=lambda each: -each[1].hosts)
+        nearest = sorted(causes[2:], key=lambda each: not _is_near(each[0]))
+        nearest.sort(key=lambda each: not each[1].is_helped)
         # A single further cause is stated as well.
-        shown = causes[: MAX_CLAUSES + (len(causes) == MAX_CLAUSES + 1)]
-        nearest = next((each for each in causes if _is_near(each[0])), None)
-        if nearest is not None and nearest not in shown:
-            shown[-1] = nearest
-        for code, cause_hosts in shown:
+        shown = [*causes[:2], *nearest][: MAX_CLAUSES + (len(causes) == MAX_CLAUSES + 1)]
+        for code, cause_hosts in sorted(shown, key=causes.index):
             left[code] -= cause_hosts.hosts
             clauses.append(f"{cause_hosts.hosts:,} {self.predicate(code, cause_hosts)}")
         meanings = dict.fromkeys([code.meaning for code in +left])
@@ -126,7 +125,7 @@ class Words:
         parts: dict[object, Facts] = {}
         of_hosts = self.facts._replace(hosts=cause_hosts.hosts, others=cause_hosts.others or ())
         for cause in cause_hosts.causes:
-            key = cause.case, cause.terms if cause.amounts else ()
+            key = cause.case, cause.terms if cause.amounts or cause.others else ()
             part = parts.get(key)
             if part is None:
                 part = of_hosts._replace(cause=cause)
@@ -147,10 +146,11 @@ def _is_near(code: Refusal) -> bool:
 
 
 def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
-    """Return a cause with the terms and amounts of both."""
+    """Return a cause with the terms, amounts and further terms of both."""
     terms = dict.fromkeys([*cause.terms, *other.terms])
     amounts = dict.fromkeys([*cause.amounts, *other.amounts])
-    return cause._replace(terms=tuple(terms), amounts=tuple(amounts))
+    others = dict.fromkeys([*cause.others, *other.others])
+    return cause._replace(terms=tuple(terms), amounts=tuple(amounts), others=tuple(others))
 
 
 # -- reasons of all hosts ----------------------------------------------------------------------
