@@ -108,8 +108,7 @@ def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> di
     if not providers:
         names = (each["name"] for each in api.pages("", min(api.version, MAX_V1)))
         hint = did_you_mean(nearest(name_or_uuid, names)) if name_or_uuid else ""
-        command = "host list" if noun == "host" else "resource provider list"
-        hint = hint or f"; the command '{command}' shows the existing ones"
+        hint = hint or "; 'openstack resource provider list' shows the existing ones"
         raise RestError(f"{name_or_uuid or repr('')}: there is no such {noun}{hint}")
     return providers[0]
 

@@ -49,7 +49,8 @@ class Explain(Command):
     def run(self, call: Call) -> int:
         options = call.options
         if bool(options.query) == (options.flavor is not None):
-            raise UsageError("explain: expected a query, or --flavor with a file or key=value")
+            only = "not both" if options.query else "with a file or key=value"
+            raise UsageError(f"explain: expected a query, or --flavor, {only}")
         key_of: explanation.KeyOf | None = None
         if options.flavor is None:
             request = parse_query("&".join(options.query))

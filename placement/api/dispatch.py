@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import falcon
@@ -197,12 +197,13 @@ def _check(schemas: Versioned[bodies.Schema], version: Microversion, value: Any)
 
 def _valid_at(schemas: Versioned[bodies.Schema], version: Microversion, value: Any) -> str:
     """Return a hint about the versions at which a body would be valid, or ""."""
-    ends = [since for since, _schema in schemas.entries[1:]]
-    for (since, schema), end in zip_longest(schemas.entries, ends):
+    # From the last one on: successive forms may accept the same body.
+    for (_since, schema), (end, _next) in reversed([*pairwise(schemas.entries)]):
+        if end <= version and schema.accepts(value):
+            return f"; this form of the body exists only below microversion {end}"
+    for since, schema in schemas.entries:
         if since > version and since.major == version.major and schema.accepts(value):
             return f"; this form of the body {exists_from(since)}"
-        if end is not None and end <= version and schema.accepts(value):
-            return f"; this form of the body exists only below microversion {end}"
     return ""
 
 

@@ -53,8 +53,8 @@ def test_an_unreachable_default_is_an_error_that_names_the_option(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "explain: expected a query, or --flavor with a file or key=value"),
-        (("resources=VCPU:1", "--flavor", "vcpus=1"), "explain: expected a query, or --flavor"),
+        ((), "explain: expected a query, or --flavor, with a file or key=value"),
+        (("resources=VCPU:1", "--flavor", "x"), "explain: expected a query, or --flavor, not both"),
         (("resources=VCPU",), "resources=VCPU: expected CLASS:AMOUNT pairs"),
         (("--flavor", "vcpus=x"), "vcpus=x: expected a whole number of at least 0"),
         (("--flavor", "nowhere.flavor"), "nowhere.flavor: cannot be read: No such file"),

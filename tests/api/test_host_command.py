@@ -154,8 +154,8 @@ def test_repeated_requests_are_logged_only_with_debug(monkeypatch: pytest.Monkey
     ("arguments", "complaint"),
     [
         (("taint", "compute-9"), "compute-9: there is no such host; did you mean compute-2?"),
-        (("taint", "x"), "x: there is no such host; the command 'host list' shows the existing"),
-        (("taint", ""), "'': there is no such host; the command 'host list' shows the existing"),
+        (("taint", "x"), "x: there is no such host; 'openstack resource provider list' shows"),
+        (("taint", ""), "'': there is no such host; 'openstack resource provider list' shows"),
         (("taint", "h\udcff"), r"'\udcff' is not a character of utf-8"),
         (("taint", "numa"), f"numa: this provider belongs to the host {H1}; name that"),
         (("untaint", CHILD), f"{CHILD}: this provider belongs to the host"),

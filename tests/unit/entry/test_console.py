@@ -39,7 +39,7 @@ def test_the_command_that_was_meant_is_proposed(arguments: str, message: str | N
         ("openapi --debug --microversion 9", "placement: --microversion 9: this service has"),
         ("--debug", "placement: there is no command in the arguments; --help lists them"),
         ("openapi --microversion 9.9", "placement: --microversion 9.9: this service has 1.0 to "),
-        ("explain", "placement: explain: expected a query, or --flavor "),
+        ("explain", "placement: explain: expected a query, or --flavor, "),
         ("db preflight --threads -1", "argument --threads: -1: expected a number of at least 1"),
         ("db preflight --threads x", "argument --threads: x: expected a number of at least 1"),
         ("audit --delete", "placement: --delete needs --owners"),
