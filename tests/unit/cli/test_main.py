@@ -159,10 +159,11 @@ def test_a_help_begins_with_the_purpose_of_the_command(
     assert words.count(command.help[1:]) == 1, "the details repeat the purpose"
 
 
-def test_words_like_commands_of_the_client_are_arguments_of_others(
+def test_samples_are_written_once_to_a_directory_with_the_name_of_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "COMMANDS", "nothing")
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["samples", "reshape"]) == 0
+    # The second time, the samples would be written over files of the operator.
+    assert [cli.main(["samples", "reshape"]) for _time in range(2)] == [0, 1]
     assert (tmp_path / "reshape" / "placement.conf").exists()
