@@ -72,7 +72,7 @@ class SearchPlan:
     def host_key(self, pool: Pool) -> Hashable:
         """Return a key of pools that are equal for the request, except for names."""
         if self.names_providers:
-            return pool.root, pool.reached
+            return pool.root, pool.profile  # a simulation changes hosts between two searches
         is_full = pool.root in self.request.full_hosts
         return (pool.profile, is_full) if is_full else pool.profile
 
