@@ -127,12 +127,14 @@ class ExplainedHosts:
             self.spent = True
 
     def _add_pool(self, tree: Tree, fit: Fit) -> None:
-        for position, member in enumerate(tree.members):
-            if SHARING_TRAIT in member.traits:
-                self._counts.shared.update(member.stocks, () if fit.root else (member.uuid,))
-                for slot, providers in enumerate(fit.options):
-                    if position in providers and self._plan.slots[slot].resources:
-                        self._pools[(tree.id, position), slot] = member.uuid
+        members = enumerate(tree.members)
+        sharing = {place: each for place, each in members if SHARING_TRAIT in each.traits}
+        for member in sharing.values():
+            self._counts.shared.update(member.stocks, () if fit.root else (member.uuid,))
+        for slot, providers in enumerate(fit.options):
+            for position in providers if self._plan.slots[slot].resources else ():
+                if position in sharing:
+                    self._pools[(tree.id, position), slot] = sharing[position].uuid
 
     def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
         """Count a host. The inventories of equal hosts are measured once for each tally."""
