@@ -69,6 +69,12 @@ class SearchPlan:
         """Class -> units requested by all slots together."""
         return {name: sum(amounts.values()) for name, amounts in self._amounts.items()}
 
+    @property
+    def joint_classes(self) -> Sequence[str]:
+        """The classes that several slots request or that are served in parts."""
+        split = sorted(map(self.class_of, self.splittable))
+        return tuple(dict.fromkeys([*self.contended_classes, *split]))
+
     def host_key(self, pool: Pool) -> Hashable:
         """Return a key of pools that are equal for the request, except for names."""
         if self.names_providers:

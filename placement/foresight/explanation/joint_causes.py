@@ -80,8 +80,7 @@ class JointCauses:
     def _reject_sums(self, pool: Pool, options: Options) -> Rejection:
         """Return the rejection by amounts that do not fit together, or not even in parts."""
         plan = self._plan
-        names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
-        slots = set().union(*(plan.amounts_of(name) for name in names))
+        slots = set().union(*map(plan.amounts_of, plan.joint_classes))
         servers = sorted(set().union(*(options[slot] for slot in slots)))
         cause = _isolation_cause(plan, options) if plan.isolated_slots else RejectionCause()
         return with_sums(plan, Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers), pool)
@@ -160,7 +159,7 @@ class JointCauses:
 
 def with_sums(plan: SearchPlan, rejection: Rejection, pool: Pool) -> Rejection:
     """Return a rejection with the amounts that are too large together on a host, and the reason."""
-    names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
+    names = plan.joint_classes
     sums: dict[int, list[Amount]] = {}
     for name, units in plan.combined_amounts.items():
         if name in names:

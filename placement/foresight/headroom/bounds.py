@@ -43,7 +43,7 @@ def upper_bound(plan: SearchPlan, pool: Pool, options: Options) -> int:
         resources = plan.slots[slot].resources
         if resources and slot not in plan.splittable:
             bounds.append(sum(seats(pool, resources, options[slot]).values()))
-    for name in joint_classes(plan):
+    for name in plan.joint_classes:
         amounts = plan.amounts_of(name)
         positions = set().union(*[options[slot] for slot in amounts])
         free = sum([pool.members[position].stocks[name].free for position in positions])
@@ -51,11 +51,6 @@ def upper_bound(plan: SearchPlan, pool: Pool, options: Options) -> int:
     for number in range(0 if plan.splittable else len(plan.collective_traits)):
         bounds.append(_collective_bound(plan, pool, options, 1 << number))
     return min(bounds)
-
-
-def joint_classes(plan: SearchPlan) -> set[str]:
-    """Return the classes that several slots request or that are served in parts."""
-    return {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
 
 
 def _collective_bound(plan: SearchPlan, pool: Pool, options: Options, bit: int) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from placement.candidates.constraints import Cards
 from placement.candidates.model import Options, Pool, Row, SharingMember
 from placement.candidates.search import SearchPlan
-from placement.foresight.headroom.bounds import joint_classes, seats
+from placement.foresight.headroom.bounds import seats
 from placement.foresight.headroom.pool_headroom import PoolHeadroom, PoolHeadrooms, only_sharing
 from placement.objects.cards import CardFace, clashes
 from placement.runtime.budget import COST_PER_STEP, Budget
@@ -216,7 +216,7 @@ class SharedHosts:
         for slot, (_group, resources) in enumerate(plan.slots):
             if resources and slot not in plan.splittable:
                 bounds.append(self._total(groups, resources, [slot]))
-        for name in joint_classes(plan):
+        for name in plan.joint_classes:
             amounts = plan.amounts_of(name)
             units = sum(amounts.values())
             bounds.append(self._total(groups, [(name, 1)], amounts, units) // units)

@@ -38,9 +38,7 @@ def collective_traits(facts: Facts) -> Phrase:
 def capacity_sum(facts: Facts) -> Phrase:
     """Return "have room for each group, but not for both groups together (8 VCPU asked, …)"."""
     plan = facts.plan
-    split = sorted(map(plan.class_of, plan.splittable))
-    names = dict.fromkeys([*plan.contended_classes, *split])
-    sums = listed([f"{plan.combined_amounts[name]} {name}" for name in names])
+    sums = listed([f"{plan.combined_amounts[name]} {name}" for name in plan.joint_classes])
     requirement = f"{sums} {'for all groups together' if facts.several else 'in parts'}"
     return facts.phrase(_missing_room(facts), requirement=requirement)
 
