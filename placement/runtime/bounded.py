@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
-# Maximum size of the keys of interned values of one kind, including values that are no longer used.
+# Maximum number of interned values of one kind, including values that are no longer used.
 MAX_INTERNED = 10_000
 
 
@@ -40,32 +40,28 @@ class SizeLimitedDict(dict[Any, Value]):
 
 
 class Interned(Generic[Value]):
-    """Interned values of one kind. If their keys are too large, all values are removed.
+    """Interned values of one kind. If there are too many, all values are removed.
 
     Thousands of hosts have the same traits and stocks. Interning saves memory, and a search can
     compare the values by identity first.
     """
 
     def __init__(self, most: int = MAX_INTERNED) -> None:
-        """most: maximum total size of the keys."""
+        """most: maximum number of values."""
         self._most = most
-        self._size = 0  # of all keys
         # Value, or the key of a value -> the object that represents all values equal to it.
         self._values: dict[Hashable | Value, Value] = {}
 
-    def __call__(self, value: Value, key: Hashable = None, size: int = 1) -> Value:
+    def __call__(self, value: Value, key: Hashable = None) -> Value:
         """Return the object that represents all values equal to this one.
 
         Args:
             key: a key that different values never share, for values without a hash by value.
-            size: size of the key.
         """
         place = value if key is None else key
         interned = self._values.get(place)
         if interned is not None:
             return interned
-        if self._size + size > self._most:
+        if len(self._values) >= self._most:
             self._values.clear()
-            self._size = 0
-        self._size += size
         return self._values.setdefault(place, value)

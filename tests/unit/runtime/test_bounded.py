@@ -34,12 +34,3 @@ def test_equal_values_are_interned_as_one_object_until_there_are_too_many() -> N
     interned([2], key="second")
     interned([3], key="third")
     assert interned([1], key="first") is not first
-
-
-def test_the_sizes_of_keys_bound_interned_values() -> None:
-    interned = Interned[list[int]](most=10)
-    first = interned([1], "first", 6)
-    interned([2], "second", 4)
-    assert interned([1], "first", 6) is first
-    interned([3], "third", 1)
-    assert interned([1], "first", 6) is not first
