@@ -105,24 +105,21 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     gone_ids = {row.provider_id for row in gone}
     # A root may disappear between these two statements.
     changed = [row for row in changed if row.id not in gone_ids]
-    deleted = _deleted_roots(conn, changed, gone)
-    statements.delete_known(
-        gone_ids | {row.id for row in changed if row.known is not None}
-    ).execute(conn)
+    # An engine may reuse the id of a deleted root.
+    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
+    missing = {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
+    # A root with the same UUID has appeared since the first statement. The deleted one stays known
+    # until the next numbering. Otherwise, if the new root were deleted before, both would be lost.
+    found = {row.uuid for row in statements.roots(missing).rows(conn)}
+    replaced = {row.id for row in changed if row.known is not None}
+    replaced.update(row.provider_id for row in gone if row.uuid not in found)
+    statements.delete_known(replaced).execute(conn)
+    deleted = sorted(missing - found)
     new = {row.uuid for row in changed if row.known != row.uuid}
     _delete_tombstones(conn, statements.tombstones(new.union(deleted)).rows(conn))
     statements.insert_changed([row.id for row in changed], position).execute(conn)
     statements.insert_deleted(deleted, position + len(changed)).execute(conn)
     return len(changed) + len(deleted)
-
-
-def _deleted_roots(conn: Connection, changed: Sequence[Any], gone: Sequence[Any]) -> list[str]:
-    """Return the sorted UUIDs that no root has any longer."""
-    # An engine may reuse the id of a deleted root.
-    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
-    missing = {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
-    # If a root has the same UUID and a different id, it is numbered under the other id.
-    return sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
 
 
 def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:

@@ -15,15 +15,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28669,
+    "placement": 28668,
     "placement/api": 6007,
     "placement/candidates": 4591,
     "placement/db": 5227,
     "placement/foresight": 3828,
-    "placement/objects": 3795,
+    "placement/objects": 3794,
     "placement/operate": 803,
     "falcon_placement_client": 8724,
-    "tests": 49941,
+    "tests": 49940,
     "tests/cloud": 1145,
 }
 
