@@ -71,7 +71,7 @@ def boot_at_once(nova: Nova, size: int) -> str:
 def boot_during_a_reload(nova: Nova, size: int) -> None:
     """Servers while placement reloads (SIGHUP)"""
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(nova.boot_many, size // 2)
+        future = pool.submit(nova.boot_many, size // 4)  # the rest is room for the evacuation
         time.sleep(1)
         nova.machine.services["placement"].send(signal.SIGHUP)
         nova.expect(future.result(), "ACTIVE")
