@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 
 from tests.cloud.nova import Nova
 from tests.cloud.state import View
@@ -29,30 +30,32 @@ def own(function: Step) -> Step:
 @contextmanager
 def configured(nova: Nova, scheduler: str, **options: str) -> Iterator[None]:
     """Restart placement and the scheduler of nova with options, and without them at the end."""
-    home, services = nova.machine.home, nova.machine.services
-    files = home / "placement/placement.conf", home / "nova.conf"
+    files = [nova.machine.home / name for name in ("placement/placement.conf", "nova.conf")]
     before = [path.read_text() for path in files]
     lines = [f"{name} = {value}" for name, value in options.items()]
-    changed = (
-        "\n".join([before[0], "[placement]", *lines, ""]),
-        before[1].replace("[scheduler]\n", f"[scheduler]\n{scheduler}\n"),
-    )
-    for texts in (changed, before):
-        for path, text in zip(files, texts, strict=True):
-            path.write_text(text)
-        for name in ("placement", "nova-scheduler"):
-            services[name].stop()
-            services[name].start()
-            services[name].await_response()
-        if texts is changed:
-            yield
+    section = f"[scheduler]\n{scheduler}\n"
+    try:
+        _restart(nova, files, ["\n".join([before[0], "[placement]", *lines, ""]),
+                               before[1].replace("[scheduler]\n", section)])  # fmt: skip
+        yield
+    finally:
+        _restart(nova, files, before)
+
+
+def _restart(nova: Nova, files: Sequence[Path], texts: Sequence[str]) -> None:
+    for path, text in zip(files, texts, strict=True):
+        path.write_text(text)
+    for name in ("placement", "nova-scheduler"):
+        nova.machine.services[name].stop()
+        nova.machine.services[name].start()
+        nova.machine.services[name].await_response()
 
 
 @own
 def order(nova: Nova, size: int) -> str:
     """`[placement] order`, while nova requests one candidate"""
     hosts = nova.machine.computes
-    counts = []
+    nova.delete(list(nova.servers())[size // 2 :])  # no host is full in this step and the next ones
     for first, best in (("least", min), ("most", max)):
         value = json.dumps([{"by": "free", "resource_class": "MEMORY_MB", "first": first}])
         with configured(nova, "max_placement_results = 1", order=value):
@@ -63,8 +66,7 @@ def order(nova: Nova, size: int) -> str:
                 left = {name: capacity - amount for name, (amount, capacity) in free.items()}
                 [host] = nova.hosts([server])
                 assert left[host] == best(left.values()), (first, host, left)
-        counts.append(f"{first} free memory first")
-    return ", ".join(counts)
+    return "least free memory first, most free memory first"
 
 
 @own
