@@ -135,7 +135,7 @@ def _line(major: int, status: str) -> Line:
 
 
 # Clients must request 2.x by its number. The version document lists 2.x only at 2.x.
-LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
+LINES = (_line(1, "CURRENT"), _line(2, "SUPPORTED"))
 OLDEST, LATEST, _status = LINES[0]
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-from keystoneauth1.discover import Discover
+from keystoneauth1.discover import Discover, EndpointData
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from openstack import connection
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MOUNT = "/placement"
 Document = dict[str, Any]
+AT_2_0 = {"OpenStack-API-Version": "placement 2.0"}
 
 
 class Refused(Exception):
@@ -117,19 +119,31 @@ def test_gophercloud_opens_the_service_and_its_microversions(endpoint: str) -> N
     assert [client.accepts(each) for each in asked] == [True, True, True, False, False]
 
 
-def test_the_document_of_2_0_is_one_that_gophercloud_refuses(endpoint: str) -> None:
+def test_the_document_of_2_0_has_no_microversions_for_gophercloud(endpoint: str) -> None:
     """The reason for which only a request at 2.0 gets it; also, the rules above can refuse."""
-    shown = document(endpoint, **{"OpenStack-API-Version": "placement 2.0"})
-    with pytest.raises(Refused, match=r"v2\.0.*EXPERIMENTAL"):
-        Gophercloud(shown, endpoint)
+    with pytest.raises(Refused, match="no single range"):
+        Gophercloud(document(endpoint, **AT_2_0), endpoint).accepts("1.39")
 
 
-def test_keystoneauth_finds_one_version_with_its_microversions(endpoint: str) -> None:
-    session = Session(Token(endpoint, "admin"))
-    [version] = Discover(session, endpoint).version_data()
-    assert (version["version"], version["raw_status"]) == ((1, 0), "CURRENT")
-    assert version["url"].rstrip("/") == endpoint
-    assert (version["min_microversion"], version["max_microversion"]) == ((1, 0), LATEST)
+FIRST_LINE = ((1, 0), "CURRENT", (1, 0), LATEST)
+SECOND_LINE = ((2, 0), "SUPPORTED", (2, 0), (2, 0))
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"), [({}, [FIRST_LINE]), (AT_2_0, [FIRST_LINE, SECOND_LINE])]
+)
+def test_keystoneauth_finds_the_lines_of_versions(endpoint: str, asked: Any, lines: Any) -> None:
+    session = Session(Token(endpoint, "admin"), additional_headers=asked)
+    keys = ("version", "raw_status", "min_microversion", "max_microversion", "url")
+    found = map(itemgetter(*keys), Discover(session, endpoint).version_data())
+    assert [(*facts, url.rstrip("/")) for *facts, url in found] == [
+        (*each, endpoint) for each in lines
+    ]
+    for number, _status, _oldest, newest in lines:
+        data = EndpointData(endpoint).get_versioned_data(
+            session, min_version=number, max_version=number
+        )
+        assert (data.api_version, data.max_microversion) == (number, newest)
 
 
 @pytest.mark.filterwarnings("ignore:::openstack")  # deprecations inside of the SDK

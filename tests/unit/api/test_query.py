@@ -111,31 +111,6 @@ def test_a_malformed_parameter_is_named(
     assert raised.value.code == f"placement.{code}"
 
 
-@pytest.mark.parametrize(
-    ("version", "pair", "words"),
-    [
-        ("1.15", ("limit", "1"), "from microversion 1.16 on"),
-        ("1.16", ("required", "T"), "from microversion 1.17 on"),
-        ("1.20", ("member_of", AGG), "from microversion 1.21 on"),
-        ("1.21", ("required", "!T"), "a forbidden trait needs microversion 1.22"),
-        ("1.24", ("resources1", "VCPU:1"), "need microversion 1.25"),
-        ("1.24", ("group_policy", "none"), "from microversion 1.25 on"),
-        ("1.25", ("resources01", "VCPU:1"), "a number from 1 on"),
-        ("1.32", ("resources_A", "VCPU:1"), "a number from 1 on"),
-        ("1.30", ("in_tree", AGG), "from microversion 1.31 on"),
-        ("1.31", ("member_of", f"!{AGG}"), "a forbidden aggregate needs microversion 1.32"),
-        ("1.34", ("root_required", "T"), "from microversion 1.35 on"),
-        ("1.35", ("same_subtree", "_A"), "from microversion 1.36 on"),
-        ("1.38", ("required", "in:T,U"), "in: needs microversion 1.39"),
-    ],
-)
-def test_a_form_is_refused_below_its_version(
-    version: str, pair: tuple[str, str], words: str
-) -> None:
-    with pytest.raises(BadQuery, match=words):
-        parse(("resources", "VCPU:1"), pair, version=version)
-
-
 def test_membership_is_repeated_from_its_version_on() -> None:
     pairs = [("resources", "VCPU:1"), ("member_of", AGG), ("member_of", OTHER)]
     with pytest.raises(BadQuery, match=r"repeating it needs microversion 1\.24"):
