@@ -1,7 +1,8 @@
 """The tables of the schema that openstack-placement has used since 2022.
 
-An existing database does not change. In an empty database, the revision creates the tables and
-records their schema in `alembic_version`, so that openstack-placement can also use the database.
+In an existing database, the revision only creates the indexes that are missing, because statements
+name some of them. In an empty database, it creates the tables and records their schema in
+`alembic_version`, so that openstack-placement can also use the database.
 """
 
 import sqlalchemy as sa
@@ -187,17 +188,22 @@ def _lacking(inspector: sa.Inspector, table: sa.Table) -> list[str]:
     if not inspector.has_table(table.name):
         return [table.name]
     names = {column["name"] for column in inspector.get_columns(table.name)}
-    return [f"{table.name}.{column.name}" for column in table.c if column.name not in names]
+    missing = [f"{table.name}.{column.name}" for column in table.c if column.name not in names]
+    indexes = {index["name"] for index in inspector.get_indexes(table.name)}
+    return missing + [str(index.name) for index in table.indexes if index.name not in indexes]
 
 
 def upgrade() -> None:
-    """Create the missing tables.
+    """Create the missing tables and indexes.
 
     The version is recorded first. On engines that commit each statement separately, the version
-    identifies the tables after an interruption.
+    identifies the tables after an interruption, and a table may exist without its indexes.
     """
     connection = op.get_bind()
     alembic_version.create(connection, checkfirst=True)
     if connection.execute(sa.select(alembic_version.c.version_num)).first() is None:
         connection.execute(sa.insert(alembic_version).values(version_num=LIKE))
     metadata.create_all(connection, checkfirst=True)
+    for table in metadata.sorted_tables:
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)

@@ -99,7 +99,7 @@ def stamp(conn: Connection, revision: str) -> None:
             more = ", …" if len(missing) > MAX_SHOWN else ""
             raise ConfigurationError(
                 f"cannot stamp {revision}: the database lacks {', '.join(missing[:MAX_SHOWN])}"
-                f"{more}; run placement-manage db sync"
+                f"{more}; run placement-manage db sync, or create them"
             )
         if adopted:
             _stamp_adopted(conn, revision)

@@ -4,10 +4,10 @@ An adopted database contains another version table, `alembic_version`, with the 
 the software that created it. The service uses it to check whether it knows the schema. Migrations
 never change this table.
 
-The name of a revision contains the releases that can use it. Releases that require 0003 or 0004 can
-use `0005_since_0003`, because it only adds objects that they ignore. Only releases that contain the
-revision itself can use `0005`. Thus, an older release can determine from the recorded version
-whether it can use the database.
+The name of a revision contains the releases that can use it. Releases that require 0005 or a later
+revision can use `0007_since_0005`, because it only adds objects that they ignore. Only releases
+that contain the revision itself can use `0007`. Thus, an older release can determine from the
+recorded version whether it can use the database.
 """
 
 import logging

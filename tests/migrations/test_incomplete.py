@@ -173,14 +173,14 @@ def test_an_upgrade_check_of_an_older_schema_names_the_command(
     existing.make(database)
     assert manage("db", "sync") == 0
     with database.writer.begin() as conn:
-        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0003'"))
+        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0001'"))
     capsys.readouterr()
     compared = Mock(side_effect=schema.fits)
     monkeypatch.setattr(schema, "fits", compared)
     assert upgrade_check("--json") == 1
     assert compared.call_count == 1
     *_others, last = json.loads(capsys.readouterr().out)["checks"]
-    assert last["details"] == status.OLD_SCHEMA.format("0003", schema.newest())
+    assert last["details"] == status.OLD_SCHEMA.format("0001", schema.newest())
 
 
 def test_an_upgrade_check_of_an_unknown_schema_says_what_db_sync_would(
