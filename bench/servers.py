@@ -146,7 +146,10 @@ def descendants(pid: int) -> list[int]:
 
 def cpu_seconds(pid: int) -> float:
     """Return the CPU time of a process with its threads, and of its ended children."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:  # it has just ended: the next time of its parent contains its own
+        return 0
     return sum(int(number) for number in fields[11:15]) / TICKS
 
 
