@@ -254,15 +254,18 @@ class Database:
         Each write of a consumer changes its generation. Therefore, two equal results contain either
         all or nothing of each write of the consumer.
         """
-        if not self.tears_views:
-            return self.read_one(work)
-        with self.read_trees() as conn:
+        views = 1 + MAX_VIEWS if self.tears_views else 1
+
+        def read(conn: Connection) -> Result:
             result = work(conn)
-            for _ in range(MAX_VIEWS):
+            for _ in range(views - 1):
                 before, result = result, work(conn)
                 if result == before:
                     break
-        return result
+            return result
+
+        with translate_read_errors():
+            return autocommit(self.reader, read, most=views)
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction, and return its result after the COMMIT.

@@ -58,14 +58,17 @@ def reading(engine: sa.Engine, *, one_view: bool) -> AbstractContextManager[Conn
     return transaction(engine, RootTransaction.commit, one_view=one_view)
 
 
-def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
-    """Run `work` without a transaction, and return its result. `work` executes one statement.
+def autocommit(engine: sa.Engine, work: Callable[[Connection], Result], most: int = 1) -> Result:
+    """Run `work` without a transaction, and return its result.
 
     The engine must use autocommit outside of transactions. A connection is closed if its statement
     may still be running.
 
+    Args:
+        most: maximum number of statements. Each sees a state of its own.
+
     Raises:
-        RuntimeError: more than one statement was executed, and they could see different states.
+        RuntimeError: more statements were executed.
     """
 
     def ask(conn: Connection) -> Result:
@@ -77,8 +80,8 @@ def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Resul
         except BaseException:
             conn.invalidate()
             raise
-        if stopwatch.statements() > statements + 1:
-            raise RuntimeError(f"several statements without a transaction: {work}")
+        if stopwatch.statements() > statements + most:
+            raise RuntimeError(f"too many statements without a transaction: {work}")
         return result
 
     with _connection(engine, begins=False) as conn:

@@ -230,42 +230,41 @@ def get_for_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerA
 
     The mapping is empty if the provider does not exist.
     """
-    rows_by_uuid: dict[str, list[Any]] = {}
-    for row in statements.consumers_in_tree(provider_uuid).rows(conn):
-        rows_by_uuid[row.consumer_id] = []
+    uuids = [row.consumer_id for row in statements.consumers_in_tree(provider_uuid).rows(conn)]
     # PERF: this is a separate statement. In a combined statement, PostgreSQL would scan all
     # allocations.
-    for row in statements.show(list(rows_by_uuid)).rows(conn):
-        rows_by_uuid[row.uuid].append(row)
-    return {uuid: _from_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
+    return {uuid: _from_rows(rows) for uuid, rows in _shown(conn, uuids).items() if rows}
 
 
 def get_for_consumers(
     conn: Connection, uuids: Collection[str]
 ) -> dict[str, Mapping[str, ProviderAllocations]]:
     """Return uuid (as stored) -> provider uuid -> allocations of consumers."""
+    return {uuid: _by_provider(rows) for uuid, rows in _shown(conn, uuids).items()}
+
+
+def _shown(conn: Connection, uuids: Collection[str]) -> dict[str, list[Any]]:
+    """Return uuid -> rows of each consumer."""
     rows_by_uuid: dict[str, list[Any]] = {uuid: [] for uuid in uuids}
     for row in statements.show(uuids).rows(conn):
-        rows_by_uuid[row.uuid].append(row)
-    return {uuid: _by_provider(rows) for uuid, rows in rows_by_uuid.items()}
+        rows_by_uuid[row[0]].append(row)
+    return rows_by_uuid
 
 
 def _from_rows(rows: Sequence[Any]) -> ConsumerAllocations:
     """Return a consumer from its rows. There is at least one row."""
-    row = rows[-1]
-    return ConsumerAllocations(
-        _by_provider(rows), row.generation, row.project, row.user, row.type, _last_change(rows)
-    )
+    _uuid, generation, project, user, consumer_type, *_ = rows[-1]
+    owner = project, user, consumer_type
+    changed_at = _last_change(row[-1] for row in rows)
+    return ConsumerAllocations(_by_provider(rows), generation, *owner, changed_at)
 
 
 def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
     """Return provider uuid -> allocations, from the rows of one consumer."""
     by_provider: dict[str, ProviderAllocations] = {}
-    for row in rows:
-        on_provider = by_provider.setdefault(
-            row.provider_uuid, ProviderAllocations(row.provider_generation, {})
-        )
-        on_provider.resources[row.class_name] = row.used
+    for *_consumer, uuid, generation, class_name, used, _time in rows:
+        on_provider = by_provider.setdefault(uuid, ProviderAllocations(generation, {}))
+        on_provider.resources[class_name] = used
     return by_provider
 
 
@@ -273,12 +272,12 @@ def read_consumers(conn: Connection, provider: Provider) -> Consumers:
     """Return the consumers of a provider."""
     rows = statements.on_provider(provider.id).rows(conn)
     by_consumer: dict[str, Holding] = {}
-    for row in rows:
-        holding = by_consumer.setdefault(row.uuid, Holding({}, row.generation))
-        holding.resources[row.class_name] = row.used
-    return Consumers(by_consumer, _last_change(rows))
+    for uuid, generation, class_name, used, _time in rows:
+        holding = by_consumer.setdefault(uuid, Holding({}, generation))
+        holding.resources[class_name] = used
+    return Consumers(by_consumer, _last_change(row[-1] for row in rows))
 
 
-def _last_change(rows: Sequence[Any]) -> datetime | None:
+def _last_change(times: Iterable[datetime | None]) -> datetime | None:
     """Return the latest time of change. Rows of very old databases may have no time."""
-    return max((row.changed_at for row in rows if row.changed_at is not None), default=None)
+    return max(filter(None, times), default=None)

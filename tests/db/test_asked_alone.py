@@ -136,7 +136,7 @@ def test_a_read_after_it_has_one_snapshot(database: Database) -> None:
 
 
 def test_a_second_statement_is_refused_for_it_may_see_another_state(database: Database) -> None:
-    with pytest.raises(RuntimeError, match="several statements without a transaction"):
+    with pytest.raises(RuntimeError, match="too many statements without a transaction"):
         database.read_one(lambda conn: names(conn) | names(conn))
 
 

@@ -1,6 +1,7 @@
 """Consumers and their allocations."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -8,6 +9,7 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.constructs import same_identifier
 from placement.db.fragments import OWNER_COLUMNS, changed_at, with_owners
+from placement.db.json_rows import JsonRow, parse_each, parse_time
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 from placement.vocabulary import FIRST_GENERATION
 
@@ -15,6 +17,8 @@ OWNER = ("project_id", "user_id", "consumer_type_id")
 
 _consumer, _allocation, _provider = t.consumers, t.allocations, t.resource_providers
 _class = t.resource_classes
+_CLASS_NAME = _class.c.name.label("class_name")
+_TIME = changed_at(_allocation)
 
 # -- reading -----------------------------------------------------------------------------------
 
@@ -24,9 +28,9 @@ _SHOWN = sa.select(
     *OWNER_COLUMNS,
     _provider.c.uuid.label("provider_uuid"),
     _provider.c.generation.label("provider_generation"),
-    _class.c.name.label("class_name"),
+    _CLASS_NAME,
     _allocation.c.used,
-    changed_at(_allocation),
+    _TIME,
 ).select_from(
     with_owners(
         _allocation.join(_consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id))
@@ -35,16 +39,17 @@ _SHOWN = sa.select(
     )
 )
 _EVERYWHERE = sa.select(
-    _provider.c.name,
-    _allocation.c.consumer_id,
-    _class.c.name.label("class_name"),
-    _allocation.c.used,
+    _provider.c.name, _allocation.c.consumer_id, _CLASS_NAME, _allocation.c.used
 ).select_from(
     _allocation.join(_provider, _provider.c.id == _allocation.c.resource_provider_id).join(
         _class, _class.c.id == _allocation.c.resource_class_id
     )
 )
-_BY_CONSUMER = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_allocation.c.id)
+_BY_CONSUMER = (
+    _SHOWN.with_only_columns(JsonRow(*_SHOWN.selected_columns))
+    .where(bulk.in_list(_allocation.c.consumer_id))
+    .order_by(_allocation.c.id)
+)
 
 
 def everywhere() -> Query:
@@ -53,8 +58,16 @@ def everywhere() -> Query:
 
 
 def show(uuids: Collection[str]) -> Queries:
-    """Select the allocations of consumers in the form of the API, one row for each allocation."""
-    return bulk.select_by(_BY_CONSUMER, uuids)
+    """Select the allocations of consumers in the form of the API.
+
+    Each row is (consumer, its generation, project, user, type, provider, its generation, class,
+    amount, time).
+    """
+    return bulk.select_by(_BY_CONSUMER, uuids, _parse_times)
+
+
+def _parse_times(texts: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(*row, parse_time(time)) for *row, time in parse_each(texts)]
 
 
 _named = t.resource_providers.alias("named")
@@ -106,11 +119,7 @@ def held(uuids: Collection[str]) -> Queries:
 
 _ON_PROVIDER = (
     sa.select(
-        _consumer.c.uuid,
-        _consumer.c.generation,
-        _class.c.name.label("class_name"),
-        _allocation.c.used,
-        changed_at(_allocation),
+        JsonRow(_consumer.c.uuid, _consumer.c.generation, _class.c.name, _allocation.c.used, _TIME)
     )
     .select_from(
         _allocation.join(
@@ -124,7 +133,7 @@ _ON_PROVIDER = (
 
 def on_provider(provider_id: int) -> Query:
     """Select (consumer, its generation, class, amount, time) of the allocations on a provider."""
-    return Query(_ON_PROVIDER, {"provider_id": provider_id})
+    return Query(_ON_PROVIDER, {"provider_id": provider_id}, _parse_times)
 
 
 # -- writing consumers -------------------------------------------------------------------------

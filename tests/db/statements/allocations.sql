@@ -51,19 +51,19 @@ WHERE allocations.consumer_id IN (:ids …)
 ORDER BY allocations.consumer_id, allocations.id;
 
 -- allocations.on_provider: Select (consumer, its generation, class, amount, time) of the allocations on a provider.
-SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
-    coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+SELECT json_row(consumers.uuid, consumers.generation, resource_classes.name, allocations.used,
+    coalesce(allocations.updated_at, allocations.created_at)) AS json_row_1
 FROM allocations JOIN consumers ON (consumers.uuid = ascii_text(allocations.consumer_id) AND
     allocations.consumer_id = ascii_text(consumers.uuid)) JOIN resource_classes ON
     resource_classes.id = allocations.resource_class_id
 WHERE allocations.resource_provider_id = :provider_id
 ORDER BY consumers.id, allocations.id;
 
--- allocations.show: Select the allocations of consumers in the form of the API, one row for each allocation.
-SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
-    "user", consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
-    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
-    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+-- allocations.show: Select the allocations of consumers in the form of the API.
+SELECT json_row(consumers.uuid, consumers.generation, projects.external_id, users.external_id,
+    consumer_types.name, resource_providers.uuid, resource_providers.generation,
+    resource_classes.name, allocations.used, coalesce(allocations.updated_at,
+    allocations.created_at)) AS json_row_1
 FROM allocations JOIN consumers ON (consumers.uuid = ascii_text(allocations.consumer_id) AND
     allocations.consumer_id = ascii_text(consumers.uuid)) JOIN resource_providers ON
     resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
