@@ -22,7 +22,7 @@ from placement.cli import main
 from tests.kit.engines import FAMILY, share
 from tests.kit.listener import listening
 from tests.kit.printed import complaints
-from tests.kit.service import Service, claim
+from tests.kit.service import Service, claim, inventories
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
 CLASSES = ("VCPU", "DISK_GB", "CUSTOM_GOLD")
@@ -340,8 +340,7 @@ def use(service: Service) -> None:
     body: dict[str, object] = {"name": "host", "uuid": str(uuid.UUID(int=1))}
     service.expect(200, "POST", "/resource_providers", body)
     path = f"/resource_providers/{uuid.UUID(int=1)}"
-    body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}}
-    service.expect(200, "PUT", f"{path}/inventories", body)
+    service.expect(200, "PUT", f"{path}/inventories", inventories(0, VCPU=8))
     body = claim({str(uuid.UUID(int=1)): {"VCPU": 2}})
     service.expect(204, "PUT", f"/allocations/{uuid.UUID(int=7)}", body)
 

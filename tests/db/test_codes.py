@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from placement.db import codes
 from tests.kit.drivers import failing_once, losing_commit
 from tests.kit.engines import FAMILY
-from tests.kit.service import Service
+from tests.kit.service import Service, inventories
 
 
 class Then(Enum):
@@ -240,8 +240,7 @@ def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Re
     sa.event.listen(service.database.writer, "begin", look)
     code = max(UNKNOWN[FAMILY] & HERE.keys(), key=str)
     with losing_commit(service.database.writer, code, happens=False):
-        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}}
-        service.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+        service.send("PUT", f"/resource_providers/{uuid}/inventories", inventories(0, VCPU=1))
     sa.event.remove(service.database.writer, "begin", look)
     look()
     lost, settled, afterwards = seen[:3]
@@ -269,8 +268,8 @@ def test_a_lost_commit_after_which_others_write_is_answered_as_unknown(
                     conn.execute(overwrite, {"uuid": uuid})
 
         monkeypatch.setattr(writer.dialect, "do_commit", lose_and_overwrite)
-        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}}
-        answer = service.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+        path = f"/resource_providers/{uuid}/inventories"
+        answer = service.send("PUT", path, inventories(0, VCPU=1))
         monkeypatch.undo()
     assert answer.status_code == 503
     assert "it is unknown whether" in answer.text

@@ -27,7 +27,7 @@ from placement.objects import catalog, change_numbering, derived
 from placement.operate import checks
 from tests.kit.cloud import SHARING
 from tests.kit.rows import damage
-from tests.kit.service import ONE_BY_ONE, Service
+from tests.kit.service import ONE_BY_ONE, Service, inventories
 from tests.kit.statements import text_of
 
 MODULES = [
@@ -113,7 +113,7 @@ class Scene:
         for uuid, parent in ((self.host, None), (self.child, self.host)):
             body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
             make("POST", "/resource_providers", body)
-        make("PUT", f"{self.path}/inventories", self.stock(0, VCPU=8, DISK_GB=8))
+        make("PUT", f"{self.path}/inventories", inventories(0, VCPU=8, DISK_GB=8))
         traits = {"resource_provider_generation": 1, "traits": [self.custom("A")]}
         make("PUT", f"{self.path}/traits", traits)
         aggregates = {"resource_provider_generation": 2, "aggregates": [self.new]}
@@ -125,12 +125,6 @@ class Scene:
     @property
     def path(self) -> str:
         return f"/resource_providers/{self.host}"
-
-    def stock(self, generation: int, **totals: int) -> dict[str, object]:
-        return {
-            "resource_provider_generation": generation,
-            "inventories": {name: {"total": total} for name, total in totals.items()},
-        }
 
     def claim(self, generation: int | None, **amounts: int) -> dict[str, object]:
         owner = f"{self.tag}-{generation}"
@@ -152,7 +146,7 @@ class Scene:
         """Create a provider that shares addresses with the host."""
         make, path = self.service.make, f"/resource_providers/{self.below}"
         make("POST", "/resource_providers", {"name": self.below, "uuid": self.below})
-        make("PUT", f"{path}/inventories", self.stock(0, IPV4_ADDRESS=8))
+        make("PUT", f"{path}/inventories", inventories(0, IPV4_ADDRESS=8))
         make("PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": [SHARING]})
         aggregates = {"resource_provider_generation": 2, "aggregates": [self.new]}
         make("PUT", f"{path}/aggregates", aggregates)
@@ -271,14 +265,14 @@ SCENARIOS = {
     ),
     "inventories come, change and go": Scenario(
         {UNCHANGED, "inventories.create", "inventories.update", "inventories.delete_unused"},
-        _request("PUT", "{scene.path}/inventories", lambda it: it.stock(3, VCPU=9, MEMORY_MB=9)),
+        _request("PUT", "{scene.path}/inventories", lambda it: inventories(3, VCPU=9, MEMORY_MB=9)),
     ),
     "inventories of a child come": Scenario(
         {UNCHANGED, BUMP, "inventories.create"},
         _request(
             "PUT",
             "/resource_providers/{scene.child}/inventories",
-            lambda it: it.stock(0, VGPU=9),
+            lambda it: inventories(0, VGPU=9),
         ),
     ),
     "a whole tree changes": Scenario(
@@ -453,7 +447,7 @@ SCENARIOS = {
         {"names.rename_resource_class", RENEW},
         _request("PUT", "/resource_classes/{A}@1.6", lambda it: {"name": it.custom("C")}),
         before=lambda it: it.service.make(
-            "PUT", f"{it.path}/inventories", it.stock(3, **{it.custom("A"): 9})
+            "PUT", f"{it.path}/inventories", inventories(3, **{it.custom("A"): 9})
         ),
     ),
     "a class goes": Scenario({"names.delete_unused"}, _request("DELETE", "/resource_classes/{B}")),
@@ -630,11 +624,7 @@ def test_a_write_of_a_repair_that_matches_nothing_is_noticed(tmp_path: Path, nam
     for uuid, title, parent in providers:
         body = {"name": title, "uuid": uuid, "parent_provider_uuid": parent}
         service.make("POST", "/resource_providers", body)
-    inventory = {
-        "resource_provider_generation": 0,
-        "inventories": {"VCPU": {"total": 8}},
-    }
-    service.make("PUT", f"/resource_providers/{HOST}/inventories", inventory)
+    service.make("PUT", f"/resource_providers/{HOST}/inventories", inventories(0, VCPU=8))
 
     def play(dropped: int) -> None:
         damage(service.database, repair.damage)

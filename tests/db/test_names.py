@@ -12,7 +12,7 @@ from placement.objects import catalog
 from tests.kit.builders import make_database
 from tests.kit.engines import FAMILY
 from tests.kit.rows import insert
-from tests.kit.service import Service
+from tests.kit.service import Service, inventories
 
 HOST = str(uuids.UUID(int=1))
 FOLDS = FAMILY == "mariadb"  # a unique index ignores case, accents and trailing spaces there
@@ -27,8 +27,7 @@ WIDE = "a \U0001f600 face"
 def client(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
     made.send("POST", "/resource_providers", {"name": "host", "uuid": HOST})
-    body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100}}}
-    made.send("PUT", f"/resource_providers/{HOST}/inventories", body)
+    made.send("PUT", f"/resource_providers/{HOST}/inventories", inventories(0, VCPU=100))
     yield made
     made.close()
 
@@ -133,8 +132,7 @@ def test_every_write_refuses_an_owner_that_the_database_does_not_distinguish(
     consumer = str(uuids.uuid4())
     assert client.send("PUT", f"/allocations/{consumer}", claim(one)).status_code == 204
     generation = 2 if FOLDS else 3
-    inventories = {"VCPU": {"total": 100}}
-    stock = {HOST: {"resource_provider_generation": generation, "inventories": inventories}}
+    stock = {HOST: inventories(generation, VCPU=100)}
     moved = claim(other) | {"consumer_generation": 1}
     owner = {"project_id": other, "user_id": "user", "consumer_type": "INSTANCE"}
     request = {"groups": {"": {"resources": {"VCPU": 1}}}}

@@ -19,7 +19,7 @@ import pytest
 from placement.foresight.simulation.search import Searches
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
-from tests.properties.headroom import check_bounds, most_together
+from tests.properties.headroom import check_bounds, emptied, most_together
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.oracle import SHARING, root
 from tests.properties.strategies import CLASSES, TRAITS, seeded_query, seeded_world
@@ -71,19 +71,6 @@ def sums(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
     for amounts in parts:
         totals.update(amounts)
     return totals
-
-
-def unused(world: oracle.World) -> oracle.World:
-    """The world without allocations."""
-    return {
-        uuid: replace(
-            provider,
-            inventories={
-                name: replace(stock, used=0) for name, stock in provider.inventories.items()
-            },
-        )
-        for uuid, provider in world.items()
-    }
 
 
 def using(world: oracle.World, held: Held, sign: int = 1) -> oracle.World:
@@ -268,7 +255,7 @@ class Expected:
                 )
                 for each in tree
             }
-            self.world = {**self.world, **unused(copies)}
+            self.world = {**self.world, **emptied(copies)}
 
     def claim(self, answer: Body, query: oracle.Query, spread: tuple[GroupKey, int] | None) -> None:
         allowed = self.first(self.world, replace(query, full_hosts=self.full_hosts(spread)))
@@ -493,7 +480,7 @@ def test_a_simulation_does_what_its_rules_say(
     examples = moves = stuck = claims = applied = 0
     kinds: Counter[str] = Counter()
     while examples < EXAMPLES:
-        world = with_twins(unused(rng.choice((tainted_world, seeded_world))(rng)))
+        world = with_twins(emptied(rng.choice((tainted_world, seeded_world))(rng)))
         consumers = populated(service, rng, world)
         if rng.random() < 0.5:
             service.renew(rng)
