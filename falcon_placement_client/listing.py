@@ -83,13 +83,8 @@ class ListMethods:
 
 
 def _provider(entry: Mapping[str, Any]) -> ListedProvider:
-    return ListedProvider(
-        entry["uuid"],
-        entry["name"],
-        entry["parent_provider_uuid"],
-        entry["root_provider_uuid"],
-        entry["generation"],
-    )
+    members = "uuid", "name", "parent_provider_uuid", "root_provider_uuid", "generation"
+    return ListedProvider(*(entry[member] for member in members))
 
 
 def _record(consumer: Mapping[str, Any]) -> AllocationRecord:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -124,7 +124,9 @@ def _aspects(request: Request, response: ServerResponse) -> dict[str, Any]:
         found["title"] = error.get("title")
         found["members"] = sorted(error)
         found["versions"] = error.get("max_version"), error.get("min_version")
-        found["phrases"] = [each for each in _phrases(request) if re.search(each, response.detail)]
+        # Which of name and UUID is taken is only stated when a provider is created.
+        phrases = PHRASES[2:] if request.method == "PUT" else PHRASES
+        found["phrases"] = [each for each in phrases if re.search(each, response.detail)]
     else:
         found["body"] = normal(request, response.body)
     return found
@@ -138,11 +140,6 @@ def _missing(request: Request, ours: ServerResponse, other: ServerResponse) -> l
     return [
         each for each in LAST_LINE if re.search(each, other.detail) and not re.search(each, last)
     ]
-
-
-def _phrases(request: Request) -> Sequence[str]:
-    # Which of name and UUID is taken is only stated when a provider is created.
-    return PHRASES[2:] if request.method == "PUT" else PHRASES
 
 
 def normal(request: Request, body: Any) -> Any:

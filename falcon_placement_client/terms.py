@@ -67,7 +67,8 @@ def _write_traits(terms: Mapping[str, Any]) -> list[str]:
     sets = [_any_of(term) for term in terms.get("required") or ()]
     single = [names[0] for names in sets if len(names) == 1]
     single += [f"!{name}" for name in terms.get("forbidden") or ()]
-    return [*([",".join(single)] if single else []), *_in_terms(sets)]
+    several = [f"in:{','.join(names)}" for names in sets if len(names) > 1]
+    return [*([",".join(single)] if single else []), *several]
 
 
 def _read_membership(key: str, value: str, terms: Members) -> None:
@@ -205,10 +206,6 @@ def is_uuid(text: str) -> bool:
 
 def _any_of(term: str | Sequence[str]) -> list[str]:
     return [term] if isinstance(term, str) else list(term)
-
-
-def _in_terms(sets: Sequence[Sequence[str]]) -> list[str]:
-    return [f"in:{','.join(names)}" for names in sets if len(names) > 1]
 
 
 def _append(members: Members, member: str, item: Any) -> None:

@@ -98,9 +98,8 @@ def seconds(text: str) -> float:
 
 
 def _is_named(options: Any) -> bool:
-    if options.url or options.os_cloud:
-        return True
-    return not options.token and any(map(os.environ.get, _NAMING))
+    is_stated = options.url or options.os_cloud
+    return bool(is_stated or (not options.token and any(map(os.environ.get, _NAMING))))
 
 
 def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: bool) -> None:

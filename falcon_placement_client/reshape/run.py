@@ -142,14 +142,12 @@ class Reshape:
         # Do not read the consumers of trees that are not affected or have already been written.
         # These are most of the trees.
         providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
-        if not any(map(self._affects, providers)):
+        steps = self._transformation.steps
+        if not any(affects(step, each) for each in providers for step in steps):
             return None
         draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
         transform(draft, self._transformation)
         return draft if draft.has_changed() else None
-
-    def _affects(self, provider: ProviderData) -> bool:
-        return any(affects(step, provider) for step in self._transformation.steps)
 
     def _check_names(self, draft: Draft) -> None:
         """Raise Misfit if a new provider would have the name of an existing provider."""
