@@ -140,12 +140,16 @@ class Policy:
     def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:
-        """Return the role that a denied caller needs, or "" if no single role is sufficient."""
+        """Return the role that a denied caller needs, or "" if no single role is sufficient.
+
+        If a rule queries another service, the role is unknown, because this service must not
+        receive roles that the caller does not have.
+        """
         if caller.system_scope or caller.domain_id:
             return "it needs a token whose scope is a project"
         roles = [
             role
-            for role in self._roles(rule)
+            for role in (self._roles(rule) if self._rules_of_results else ())
             if self._evaluate(rule, _credentials(caller, role), target)
         ]
         if not roles:

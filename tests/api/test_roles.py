@@ -46,6 +46,8 @@ OTHER_STATUSES = {
 PROJECT = {"X-Auth-Token": "user:own"}
 CALLERS = {
     "admin": {**PROJECT, "X-Roles": "admin"},
+    "Admin": {**PROJECT, "X-Roles": "Admin"},  # roles are compared without case
+    "no role": {**PROJECT, "X-Roles": ""},
     "service": {**PROJECT, "X-Roles": "service"},
     "reader": {**PROJECT, "X-Roles": "reader,member"},
     "admin of the system": {
@@ -54,7 +56,7 @@ CALLERS = {
         "OpenStack-System-Scope": "all",
     },
 }
-POWERFUL = {"admin", "service"}
+POWERFUL = {"admin", "Admin", "service"}
 
 # Usages are requested by project, and a reader may see its own project.
 USAGES = {
