@@ -18,6 +18,8 @@ from falcon_placement_client.rest import LEAST, V2, RestApi, Version
 MICROVERSION: Version = (1, 39)  # default, unless a command needs a different version
 TIMEOUT_SECONDS = (5.0, 60.0)  # seconds for connecting, and for waiting for a response
 POLL_SECONDS = 0.1
+# Options of a request of an adapter that is not repeated.
+ONCE: Mapping[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
 
 
 class LostError(RestError):
@@ -84,7 +86,7 @@ class RestClient(RestApi):
             left = min(5.0, max(0.1, deadline - time.monotonic()))
             try:
                 response = self._adapter.get(
-                    "/", timeout=left, raise_exc=False, connect_retries=0, status_code_retries=0
+                    "/", timeout=left, redirect=False, raise_exc=False, **ONCE
                 )
                 if response.status_code < 500:
                     return

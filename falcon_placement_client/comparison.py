@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from falcon_placement_client.access_log import request_of
 from falcon_placement_client.announced import PAGE, READS, Exchange, explained
-from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.command_client import ONCE, RestClient
 from falcon_placement_client.errors import RestError, path_of, reason
 from falcon_placement_client.responses import (
     CANDIDATES,
@@ -317,12 +317,11 @@ class Comparison:
 
 
 def _send(server: RestClient, request: Request) -> ServerResponse:
-    """Send a request once, without following redirections.  Raises RestError."""
+    """Send a request once.  Raises RestError."""
     from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
-    once: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0, "redirect": False}
     try:
-        received = server.respond("GET", request.target, None, (1, request.minor), **once)
+        received = server.respond("GET", request.target, None, (1, request.minor), **ONCE)
     except ClientException as error:
         raise RestError(f"GET {request.target} of {server.url}: {reason(error)}") from None
     raw = received.content

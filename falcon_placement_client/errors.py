@@ -144,9 +144,11 @@ class RefusedError(RestError):
 
 
 def refusal(request: str, response: "requests.Response") -> RefusedError:
-    """Return the error for a response with an error status. request: method and path."""
+    """Return the error for a refusal or a redirection. request: method and path."""
     error = _error_object(response)
     detail = str(error.get("detail") or response.reason or "no reason given")
+    if response.status_code < 400 and "Location" in response.headers:
+        detail += f" to {response.headers['Location']}; redirections are not followed"
     code = str(error.get("code", ""))
     offer = ""
     if "min_version" in error and "max_version" in error:

@@ -123,8 +123,7 @@ def _with_token(url: str, token: str) -> "Adapter":
     # A proxy for external requests cannot reach this machine.
     connections.trust_env = parts.hostname not in _LOOPBACK
     verify = os.environ.get("OS_CACERT") or True
-    auth = Token(url, token)
-    return adapter_of(Session(auth, connections, verify=verify, redirect=False))
+    return adapter_of(Session(Token(url, token), connections, verify=verify))
 
 
 def _of_environment() -> "Adapter":

@@ -212,7 +212,7 @@ class RestApi:
         Raises: keystoneauth1.exceptions.ClientException: there is no response.
         """
         major, minor = version or self.version
-        # The header is set here, because the adapter does not know placement's microversions.
+        # The version is set here, because the adapter does not know placement's microversions.
         headers = {
             "Accept": "application/json",
             "OpenStack-API-Version": f"placement {major}.{minor}",
@@ -226,6 +226,7 @@ class RestApi:
                 json=body,
                 headers=headers,
                 microversion=None,
+                redirect=False,  # the adapter would send the token to any server
                 raise_exc=False,
                 **{**self._options, **options},
             )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
+from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
 
 from falcon_placement_client import identity
 from falcon_placement_client.command_client import LostError, RestClient
@@ -30,14 +32,15 @@ CONFLICT = RefusedError("PUT /", 409, "placement.concurrent_update", "")
 class Server:
     """Answers requests with these statuses, the last one again and again."""
 
-    def __init__(self, *statuses: str) -> None:
+    def __init__(self, *statuses: str, location: str = "") -> None:
         self.statuses = list(statuses)
+        self.location = location
         self.seen: list[str] = []
 
     def __call__(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         self.seen.append(environ["PATH_INFO"])
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        respond(status, [("Content-Type", "application/json")])
+        respond(status, [("Content-Type", "application/json"), ("Location", self.location)])
         return [b"{}"]
 
 
@@ -61,9 +64,19 @@ def test_a_server_that_stays_busy_has_refused() -> None:
     assert len(server.seen) == 3
 
 
-def test_a_redirection_is_not_followed() -> None:
-    with listening(Server("302 Found")) as url, pytest.raises(RefusedError, match="with 302"):
-        RestClient(url, "admin").get("/x")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_token_is_not_sent_to_the_server_of_a_redirection(status: int) -> None:
+    other = Server("200 OK")
+    with listening(other) as elsewhere:
+        server = Server(f"{status} Moved", location=f"{elsewhere}/x")
+        with listening(server) as url:
+            adapter = identity.adapter_of(Session(Token(url, "secret")))
+            for api in (RestClient(url, "secret"), RestClient(None, adapter), RestApi(adapter)):
+                refused = f"with {status}: Moved to {elsewhere}/x; redirections are not followed"
+                with pytest.raises(RefusedError, match=refused):
+                    api.get("/x", (1, 39))
+            RestClient(None, adapter).wait(0)
+    assert (len(server.seen), other.seen) == (4, [])
 
 
 def test_only_a_server_that_has_answered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
