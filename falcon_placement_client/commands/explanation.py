@@ -97,7 +97,7 @@ class Terminal:
         """
         beginning = indent if first is None else first
         lines = textwrap.wrap(
-            text,
+            escaped(text),
             max(self.width, len(indent) + NARROWEST // 2),
             initial_indent=beginning,
             subsequent_indent=indent,

@@ -25,12 +25,12 @@ from falcon_placement_client.loader.consumers import (
     consumer_writes,
     overcommitted_providers,
 )
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.progress import Progress
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
 from falcon_placement_client.rest import V2, retry
 from falcon_placement_client.tree_writer import DUPLICATE_NAME, TreeWriter, is_retriable
-from falcon_placement_client.yamlfile.problems import on_one_line
 
 CONFLICT_PAUSES = (0,) * 4  # seconds before retries after conflicts with concurrent writers
 
@@ -171,7 +171,7 @@ class _Loading:
                 self._writer.write(current, target)
             else:
                 for change in target - current:
-                    self._tell(on_one_line(str(change)))
+                    self._tell(escaped(str(change)))
             return Counter(_outcome(current.find(each.uuid), each) for each in tree)
 
         try:
@@ -242,7 +242,7 @@ class _Loading:
         if self._tell is None:
             self._client.put(write.path, write.body, write.version)
         else:
-            self._tell(on_one_line(write.text))
+            self._tell(escaped(write.text))
 
 
 def _outcome(old: ProviderData | None, new: ProviderData) -> LoadOutcome:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.provider_data import ProviderData
-from falcon_placement_client.yamlfile.problems import on_one_line
 
 
 class LoadError(Exception):
@@ -83,7 +83,7 @@ class Cloud:
     def place(self, provider: ProviderData) -> str:
         """Return the location of a provider, to be used as a prefix of messages."""
         line = self.lines.get(provider.uuid, 0)
-        return f"{self.source}:{line}: provider {on_one_line(provider.name)}"
+        return f"{self.source}:{line}: provider {escaped(provider.name)}"
 
     def place_of_consumer(self, consumer: CloudConsumer) -> str:
         """Return the location of a consumer, to be used as a prefix of messages."""

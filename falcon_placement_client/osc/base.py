@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 from cliff.columns import FormattableColumn
 from keystoneauth1.exceptions import ClientException
 from osc_lib import exceptions
-from osc_lib.cli.format_columns import DictColumn, ListColumn
+from osc_lib.cli.format_columns import DictColumn
 from osc_lib.command import command
+from osc_lib.utils import format_list
 
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, USAGE, Call, UsageError
 from falcon_placement_client.errors import ClientError, RefusedError, reason
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.suggestions import suggest_options
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
@@ -72,17 +74,17 @@ class _Command(command.Command):
         try:
             return super().run(parsed_args) or self.exit_code
         except UsageError as error:
-            self.log.error("%s", error)
+            self.log.error("%s", escaped(str(error)))
             return USAGE
         except RefusedError as refusal:
             if refusal.code == NO_CANDIDATES:
-                self.log.error("%s", refusal.detail)
+                self.log.error("%s", escaped(refusal.detail))
                 return NEGATIVE
-            raise exceptions.CommandError(refusal.detail) from refusal
+            raise exceptions.CommandError(escaped(refusal.detail)) from refusal
         except ClientError as error:
-            raise exceptions.CommandError(" ".join(str(error).split())) from error
+            raise exceptions.CommandError(escaped(" ".join(str(error).split()))) from error
         except ClientException as error:
-            raise exceptions.CommandError(reason(error)) from error
+            raise exceptions.CommandError(escaped(reason(error))) from error
         except ModuleNotFoundError as error:
             raise exceptions.CommandError(f"the command needs {error.name}: {INSTALL}") from error
 
@@ -101,7 +103,7 @@ class _Command(command.Command):
         output: Output = self.described.output(self._call(parsed_args))
         self.exit_code = output.exit_code
         for warning in output.warnings:
-            self.log.warning("%s", warning)
+            self.log.warning("%s", escaped(warning))
         return output
 
 
@@ -122,8 +124,8 @@ class _Row(_Command, command.ShowOne):
 
 class _CellColumn(FormattableColumn[Cell]):
     def human_readable(self) -> str:
-        """Return the text for tables."""
-        return self._value.text
+        """Return the text for tables, without control characters."""
+        return escaped(self._value.text)
 
     def machine_readable(self) -> Any:
         """Return the value for other formats."""
@@ -138,5 +140,8 @@ def _column(value: Any) -> Any:
         case Mapping():
             return DictColumn(dict(value))
         case list() | tuple():
-            return ListColumn([str(each) if isinstance(each, tuple) else each for each in value])
+            items = [str(each) if isinstance(each, tuple) else each for each in value]
+            return _CellColumn(Cell(items, format_list(items) or ""))
+        case str() if not value.isprintable():
+            return _CellColumn(Cell(value, value))
     return value

@@ -10,6 +10,7 @@ from falcon_placement_client.candidates import CandidateRow, RejectionRow
 from falcon_placement_client.commands.command import Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call, count
 from falcon_placement_client.commands.requests import add_by_aggregate, headroom_output
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.osc.base import command_of
 from falcon_placement_client.osc.requests import add_request, read_request
 
@@ -57,7 +58,7 @@ class ExplainCandidates(Lister):
     def output(self, call: Call) -> Output:
         request: Any = read_request(call)
         explanation = candidates.explain(call.api, request)
-        print(explanation.text, file=sys.stderr)
+        print(escaped(explanation.text), file=sys.stderr)
         code = 0 if explanation.served else NEGATIVE
         return Output(RejectionRow._fields, explanation.rows, code)
 

@@ -7,9 +7,9 @@ from falcon_placement_client import trees
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call
 from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.osc.base import command_of, read_file
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
-from falcon_placement_client.yamlfile.problems import on_one_line
 
 BAR = 20  # columns
 _FULL, _EMPTY = "█", "░"
@@ -137,7 +137,7 @@ def picture(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterat
     for row in rows:
         children.setdefault(row.parent_provider_uuid, []).append(row)
     for root in children.get(None, []):
-        yield on_one_line(root.name)
+        yield escaped(root.name)
         yield from _below(root, children, "", with_traits)
 
 
@@ -155,7 +155,7 @@ def _below(
         yield f"{margin}{' '.join(provider.traits)}"
     for child in below:
         is_last = child is below[-1]
-        yield f"{indent}{'└' if is_last else '├'}── {on_one_line(child.name)}"
+        yield f"{indent}{'└' if is_last else '├'}── {escaped(child.name)}"
         yield from _below(child, children, f"{indent}{' ' if is_last else '│'}   ", with_traits)
 
 

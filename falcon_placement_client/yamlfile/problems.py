@@ -75,8 +75,3 @@ def shown(value: object) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
-
-
-def on_one_line(name: str) -> str:
-    """Return a name for messages. Names with control characters are quoted."""
-    return name if name.isprintable() else repr(name)

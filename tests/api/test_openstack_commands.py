@@ -190,6 +190,22 @@ def test_each_formatter_prints_a_tree(openstack: Openstack, endpoint: str, form:
     assert "compute-1-gpu" in text
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["tree show", "tree draw", "host taint", "candidate explain --resource VCPU=99 --in-tree"],
+)
+@pytest.mark.parametrize("missing", ["", "2"])
+def test_names_move_no_cursor(
+    openstack: Openstack, endpoint: str, command: str, missing: str
+) -> None:
+    name = "evil\x1b[31m\u202e"
+    RestClient(endpoint, "admin").post("/resource_providers", {"name": name})
+    _code, text = openstack.run("placement", *command.split(), name + missing)
+    printed = text + openstack.complaint
+    assert "evil\\x1b[31m\\u202e" in printed
+    assert printed.replace("\n", "").isprintable()
+
+
 @pytest.fixture
 def file(openstack: Openstack, endpoint: str, tmp_path: Path) -> Path:
     """Write a file with the rows of a tree."""
