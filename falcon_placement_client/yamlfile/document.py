@@ -26,6 +26,7 @@ _SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
 # Dates are read as strings.
 _TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
 _LOOP = "an alias refers to a value that contains it"
+_TOO_DEEP = "nested too deeply"
 _NO_MERGE = "only a mapping can be merged with <<"
 
 _Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
@@ -78,7 +79,7 @@ def read(path: str | os.PathLike[str]) -> Document:
     except yaml.MarkedYAMLError as error:
         raise UnusableFile(source, [_syntax_problem(error)]) from None
     except RecursionError:
-        raise UnusableFile(source, [Problem(0, "", "nested too deeply")]) from None
+        raise UnusableFile(source, [Problem(0, "", _TOO_DEEP)]) from None
     if root is None:
         raise UnusableFile(source, [Problem(1, "", "the file is empty")])
     reader = ValueReader(len(text))
@@ -144,7 +145,7 @@ class ValueReader:
         if self._is_open(node):
             return self._report(line, steps, _LOOP)
         if len(self._open) >= MAX_DEPTH:
-            return self._report(line, steps, "nested too deeply")
+            return self._report(line, steps, _TOO_DEEP)
         self._open.append(node)
         try:
             if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
@@ -202,14 +203,16 @@ class ValueReader:
         node.value = list((own | merged | own).values())
 
     def _merged_pairs(self, source: yaml.Node, steps: Steps, line: int) -> dict[str, _Pair]:
-        if not isinstance(source, yaml.MappingNode) or self._is_open(source):
-            is_loop = isinstance(source, yaml.MappingNode)
-            self._report(line, steps, _LOOP if is_loop else _NO_MERGE)
-            return {}
-        self._open.append(source)
-        self._flatten(source, steps)
-        self._open.pop()
-        return {pair[0].value: pair for pair in source.value}
+        if not isinstance(source, yaml.MappingNode):
+            self._report(line, steps, _NO_MERGE)
+        elif self._is_open(source) or len(self._open) >= MAX_DEPTH:
+            self._report(line, steps, _LOOP if self._is_open(source) else _TOO_DEEP)
+        else:
+            self._open.append(source)
+            self._flatten(source, steps)
+            self._open.pop()
+            return {pair[0].value: pair for pair in source.value}
+        return {}
 
     def _is_open(self, node: yaml.Node) -> bool:
         return any(node is parent for parent in self._open)

@@ -424,9 +424,16 @@ def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.M
     assert line.endswith("the file expands to over 1000 values")
 
 
-@pytest.mark.parametrize("depth", [100, 5000])
-def test_too_deep(errors: Errors, depth: int) -> None:
-    (line,) = errors("providers: " + "[" * depth + "]" * depth)
+MERGES = "".join(f"a{n}: &a{n} {{<<: *a{n - 1}}}\n" for n in range(1, 2000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100 + "]" * 100, "[" * 5000 + "]" * 5000, f"&a0 {{}}\n{MERGES}<<: *a1999\n"],
+    ids=["lists", "many lists", "merges"],
+)
+def test_too_deep(errors: Errors, text: str) -> None:
+    (line,) = errors(f"providers: {text}")
     assert line.endswith("nested too deeply")
 
 
