@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Route, expect
 
@@ -162,6 +163,15 @@ def test_an_address_that_is_none_leads_to_the_cloud(watch: Watch) -> None:
         heading = page.get_by_role("heading", name="Cloud")
         expect(heading).to_have_count(0 if place == "#ask" else 1)
         expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_consumer_of_an_address_names_no_other_path(watch: Watch, demo: Demo) -> None:
+    page, paths = watch.page, set[str]()
+    page.on("request", lambda each: paths.add(urlsplit(each.url).path))
+    for place in (f"tree/{demo.provider('compute-a01')}?consumer=", "consumer/"):
+        watch.open(f"#{place}..%2F..%2Fidentity")
+        expect(page.locator(".empty, aside").first).to_be_visible()
+    assert [path for path in paths if "identity" in path] == []
 
 
 def test_a_suffix_of_an_address_changes_no_other_object(watch: Watch) -> None:

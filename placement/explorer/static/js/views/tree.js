@@ -57,8 +57,8 @@ export class TreeView {
       ),
     );
     this._draw(providers, root, sharing, search);
-    const consumer = parameters.get("consumer");
-    if (consumer) await this._choose(consumer);
+    const consumer = parameters.get("consumer") ?? "";
+    if (UUID.test(consumer)) await this._choose(consumer);
   }
 
   _draw(providers, root, sharing, search) {
