@@ -123,8 +123,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     size = options.servers or (12 if options.small else 60)
     every = STEPS if options.reference else [*STEPS[:-3], *OWN_STEPS, *STEPS[-3:]]
-    steps = SMALL if options.small else every
-    disturbances = () if options.small else DISTURBANCES
+    steps, disturbances = (SMALL, ()) if options.small else (every, DISTURBANCES)
     if options.random and not options.small:
         steps, disturbances = [], ()
     if options.only:
@@ -135,6 +134,8 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     root = options.root / options.release
     root.mkdir(parents=True, exist_ok=True)
+    if {options.root.stat().st_uid, root.stat().st_uid} != {os.getuid()}:
+        parser.error(f"another user owns {root}")
     machine = Machine(root, options.release, options.reference, options.computes)
     results: list[Result] = []
     try:
@@ -149,8 +150,7 @@ def main(arguments: list[str]) -> int:
     finally:
         machine.stop()
         name = f"openstack-placement {options.reference}" if options.reference else OWN
-        text = json.dumps([vars(each) for each in results], indent=1)
-        (root / f"{name}.json").write_text(text)
+        (root / f"{name}.json").write_text(json.dumps([vars(each) for each in results], indent=1))
     runs = {path.stem: json.loads(path.read_text()) for path in sorted(root.glob("*.json"))}
     if options.write:
         RESULTS.write_text(json.dumps(report(runs), indent=1) + "\n")

@@ -47,7 +47,7 @@ def _own_ports() -> cycle[int]:
     directory = Path(tempfile.gettempdir()) / f"placement-ports-{os.geteuid()}"
     directory.mkdir(exist_ok=True)
     for start in range(0, len(ports) - SHARE + 1, SHARE):
-        lock = (directory / str(start)).open("w")
+        lock = (directory / str(start)).open("a")  # of another user, it may be a link
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -260,6 +260,13 @@ def test_the_hosted_gate_calls_the_targets_of_the_gate_on_one_machine() -> None:
     assert {name for name in hosted if not name.startswith(".venv/")} <= TARGETS
 
 
+@pytest.mark.parametrize("name", ["fresh", "servers"])
+def test_no_file_in_a_directory_of_another_user_is_opened(name: str) -> None:
+    """A lock there may be a link to a file of root, which opening it would make empty."""
+    script = (ROOT / ".ci" / name).read_text()
+    assert script.index('[ -O "$root" ]') < script.index('> "$root')
+
+
 def test_the_gate_tests_the_oldest_and_the_newest_pins_of_openstack() -> None:
     stated = re.search(r'RELEASE="(.*)"', (ROOT / ".ci" / "run").read_text())
     default = re.search(r"^RELEASE \?= (\S+)$", MAKEFILE, re.MULTILINE)
