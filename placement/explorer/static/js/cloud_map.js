@@ -1,7 +1,7 @@
 // The hosts of a cloud as tiles on a canvas, which shows ten thousand hosts without a delay.
 
 import { colourOf, inkOn, scale } from "./colours.js";
-import { h } from "./dom.js";
+import { h, visible } from "./dom.js";
 
 const GAP = 1;
 const TITLE = 22; // height of a group's title
@@ -127,7 +127,7 @@ export class CloudMap {
     const title = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
     pen.fillStyle = inkOn(this._colours, share);
     pen.font = `600 11px ${this._family}`;
-    pen.fillText(title, x + 4, y + 12, side - 8);
+    pen.fillText(visible(title), x + 4, y + 12, side - 8);
     pen.font = `11px ${this._family}`;
     pen.fillText(text, x + 4, y + side - 10, side - 8);
   }

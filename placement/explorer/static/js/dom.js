@@ -30,7 +30,15 @@ function complete(element, attributes, children) {
 
 function nodes(children) {
   const isThere = (child) => child !== null && child !== undefined && child !== false;
-  return children.flat(Infinity).filter(isThere);
+  return children.flat(Infinity).filter(isThere).map(visible);
+}
+
+/** Return a text with its control and format characters escaped; another child as it is. */
+export function visible(child) {
+  if (typeof child !== "string") return child;
+  // Of these, only line feeds are written by the page. The others could show another text.
+  const escaped = (hidden) => `\\u{${hidden.codePointAt(0).toString(16)}}`;
+  return child.replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, escaped);
 }
 
 /** Replace the children of an element. */

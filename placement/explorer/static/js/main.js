@@ -49,7 +49,7 @@ const page = {
   async learnNames(element) {
     await this.learnCloud();
     for (const name of element.querySelectorAll("[data-uuid]")) {
-      name.textContent = this.nameOf(name.dataset.uuid);
+      fill(name, this.nameOf(name.dataset.uuid));
     }
   },
 };
