@@ -19,6 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.kit.processes import Answer, NoAnswerError, send
+from tests.kit.service import inventories
 
 Allocations = dict[str, dict[str, int]]  # provider -> class -> amount
 
@@ -327,10 +328,7 @@ class Writer:
         """Change an inventory of an own host."""
         (host,) = self.own.totals
         total = self._random.randint(5, 50)
-        body = {
-            "resource_provider_generation": self._generation(host),
-            "inventories": {"DISK_GB": {"total": total}},
-        }
+        body = inventories(self._generation(host), DISK_GB=total)
         path = f"/resource_providers/{host}/inventories"
 
         def happened() -> bool:
@@ -375,14 +373,8 @@ class Writer:
             allocations[consumer] = self._body(wanted, self._present(consumer))
         body = {
             "inventories": {
-                source: {
-                    "resource_provider_generation": self._generation(source),
-                    "inventories": {},
-                },
-                target: {
-                    "resource_provider_generation": self._generation(target),
-                    "inventories": {"VCPU": {"total": 16}},
-                },
+                source: inventories(self._generation(source)),
+                target: inventories(self._generation(target), VCPU=16),
             },
             "allocations": allocations,
         }

@@ -23,8 +23,8 @@ PACKAGES = {
     "placement/objects": 3790,
     "placement/operate": 803,
     "falcon_placement_client": 8724,
-    "tests": 49929,
-    "tests/cloud": 1145,
+    "tests": 49925,
+    "tests/cloud": 1144,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
