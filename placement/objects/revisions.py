@@ -33,7 +33,7 @@ UNKNOWN = 0
 # The revision of content that kept changing, so that it may combine several states.
 MIXED = -1
 
-MAX_READS = 3  # maximum number of attempts to read content that keeps changing
+MAX_READS = 10  # maximum number of attempts to read content that keeps changing
 
 Head = TypeVar("Head")
 Key = TypeVar("Key")
