@@ -21,7 +21,7 @@ Version = tuple[int, int]
 
 FULL_LANGUAGE: Version = (2, 0)
 ANY_TRAITS: Version = (1, 39)
-ONCE = ("limit", "group_policy", "explain")
+ONCE = ("limit", "group_policy", "explain", "resources", "in_tree", "subtree")
 
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
@@ -57,7 +57,7 @@ def request_of(pairs: Pairs) -> JsonRequest:
     keys: set[str] = set()
     for key, value in pairs:
         form, members = _place(key, request)
-        if key in keys and key in ONCE:
+        if key in keys and key.startswith(ONCE):
             raise RequestError(key, "this parameter may be given only once")
         keys.add(key)
         form.read(key, value, members)

@@ -19,7 +19,7 @@ from placement.api import bodies, body_stream, dry_run, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature, Microversion, Versioned, exists_from
-from placement.api.parameters import split
+from placement.api.parameters import last_values, pairs, split
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
 from placement.api.request_log import OPERATION_KEY
@@ -103,8 +103,11 @@ class Endpoint:
         self._authorize(req, route)
         _check_path(path)
         service = self._service
-        if route.has_dry_runs and dry_run.parse(req.query_string, version, route.body_schema):
-            service = replace(service, database=service.database.rehearsal())
+        if route.has_dry_runs:
+            if dry_run.parse(req.query_string, version, route.body_schema):
+                service = replace(service, database=service.database.rehearsal())
+        elif route.parameters is None and Feature.WHOLE_LANGUAGE.at(version):
+            last_values(pairs(req.query_string), {}, version)
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
         url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)
         call = Call(

@@ -69,8 +69,6 @@ def parse(
                     text += f"; write it as the member {key} of the body"
             raise bad(key, value, text)
     values = last_values(query, PARAMETERS, version)
-    if len(query) > len(values):
-        raise bad(NAME, values[NAME], "given more than once")
     if values.get(NAME, "false") not in {"true", "false"}:
         raise bad(NAME, values[NAME], "expected true or false")
     return values.get(NAME) == "true"

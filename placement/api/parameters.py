@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from placement.api.history import HISTORY, Microversion, exists_from, v
+from placement.api.history import HISTORY, Feature, Microversion, exists_from, v
 from placement.api.shapes import Fragment
-from placement.errors import BadQuery
+from placement.errors import QUERY_DUPLICATE_KEY, BadQuery
 from placement.objects import identifiers
 from placement.runtime.suggestions import did_you_mean, nearest
 
@@ -45,6 +45,8 @@ class Parameter:
     # Whether the name may have the suffix of a request group.
     suffixed: bool = False
     required: bool = False
+    # Whether each of several values has an effect.
+    repeatable: bool = False
     # Error for values that do not match the pattern of the schema. None means that the pattern only
     # describes the values.
     error: str | None = None
@@ -52,6 +54,19 @@ class Parameter:
     def __post_init__(self) -> None:
         if v(self.since) not in HISTORY:
             raise ValueError(f"no such microversion: {self.since}")
+
+    def is_single(self, version: Microversion) -> bool:
+        """Return whether the parameter may be given only once.
+
+        Before 2.0, the last value has an effect (of `limit` and `group_policy` the first one), as
+        in openstack-placement.
+        """
+        return not self.repeatable and Feature.WHOLE_LANGUAGE.at(version)
+
+
+def repeatable(since: str, about: str, **more: Any) -> Parameter:
+    """Return a parameter of which each of several values has an effect."""
+    return Parameter(since, f"{about} In 2.0, it can be repeated.", repeatable=True, **more)
 
 
 # A project or a user.
@@ -149,12 +164,16 @@ def last_values(
     """Return the last value of each parameter.
 
     Raises:
-        BadQuery: a parameter is unknown or missing, or a value does not match its pattern.
+        BadQuery: a parameter is unknown, missing or repeated, or a value does not match its
+            pattern.
     """
+    values: dict[str, str] = {}
     for key, value in query:
         if key not in parameters or version < v(parameters[key].since):
             raise unknown(key, value, parameters, version)
-    values = dict(query)
+        if key in values and parameters[key].is_single(version):
+            raise repeated(key)
+        values[key] = value
     for name, parameter in parameters.items():
         if name not in values:
             if parameter.required:
@@ -164,6 +183,11 @@ def last_values(
         ):
             raise bad(name, values[name], parameter.error)
     return values
+
+
+def repeated(key: str) -> BadQuery:
+    """Return the error for a parameter with more values than it may have."""
+    return BadQuery(f"{key}: this parameter may be given only once", QUERY_DUPLICATE_KEY)
 
 
 def unknown(
@@ -200,11 +224,11 @@ def include_parameter(entity: str, parts: type[Enum]) -> Parameter:
     """
     names = [part.value for part in parts]
     name = "|".join(names)
-    return Parameter(
+    return repeatable(
         INCLUDE_SINCE,
         f"Parts to include with each {entity}, separated by commas: "
         f"{', '.join(f'`{each}`' for each in names)}.",
-        matching(f"({name})(,({name}))*"),
+        schema=matching(f"({name})(,({name}))*"),
     )
 
 
@@ -231,11 +255,6 @@ def parse_show(query_string: str, version: Microversion, parts: type[E]) -> tupl
     query = pairs(query_string)
     last_values(query, {"include": include_parameter("object", parts)}, version)
     return parse_include(query, parts)
-
-
-def refuse_parameters(query_string: str, version: Microversion) -> None:
-    """Raise BadQuery if the query contains any parameters."""
-    last_values(pairs(query_string), {}, version)
 
 
 def check_feature(

@@ -72,7 +72,7 @@ class Route:
     response: Response
     # Schema of the body, by version. None means that the body is ignored.
     body_schema: Versioned[Schema] | None = None
-    # Parameters of the query. None means that the query is ignored.
+    # Parameters of the query. None means that there are none; before 2.0, the query is ignored.
     parameters: Mapping[str, Parameter] | None = None
     # Order of the checks of a request.
     order: Order = USUAL
@@ -185,8 +185,7 @@ ROUTES: tuple[Route, ...] = (
 
     _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages",
          inventories.USAGES, tagged=True),
-    _get(f"{ONE_RP}/rollup", rollup.show_provider_rollup, "2.0", f"{RULE}:usages", rollup.ROLLUP,
-         parameters={}),
+    _get(f"{ONE_RP}/rollup", rollup.show_provider_rollup, "2.0", f"{RULE}:usages", rollup.ROLLUP),
     _get(f"{ONE_RP}/allocations", allocations.list_provider_allocations, "1.0",
          f"{RULE}:allocations:list", allocations.ON_PROVIDER, tagged=True),
 
@@ -263,7 +262,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/headroom", headroom.measure_headroom, "2.0", "placement:headroom",
           Response(headroom.HEADROOMS), headroom.MEASURE, reads=True),
     _get(TREE_PATH, provider_trees.show_provider_tree, "2.0", "placement:provider_trees:show",
-         provider_trees.TREE, parameters={}),
+         provider_trees.TREE),
     Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",
           "placement:provider_trees:update", Response(provider_trees.WRITTEN), provider_trees.PUT,
           asks=tuple(provider_trees.CREATION_RULES.values())),

@@ -165,6 +165,18 @@ def test_each_version_is_served_or_refused_as_the_contract_says(
             assert "exists from microversion" not in answer.text
 
 
+@pytest.mark.parametrize(("method", "path"), EACH)
+def test_no_query_is_ignored_at_2_0(
+    client: falcon.testing.TestClient, method: str, path: str
+) -> None:
+    stated = headers(v("2.0"), **{"Content-Type": "application/json"})
+    answer = client.simulate_request(
+        method, concrete(path), query_string="unheard=of", body=b"{}", headers=stated
+    )
+    assert answer.status_code == 400
+    assert answer.json["errors"][0]["detail"].startswith("unheard='of': no such parameter")
+
+
 @pytest.mark.parametrize("path", OPERATIONS)
 def test_other_methods_are_refused_with_the_allowed_ones(
     client: falcon.testing.TestClient, path: str
@@ -253,6 +265,11 @@ def test_each_parameter_is_known_from_its_version_on(
             continue  # there are no groups to name yet
         assert answer.status_code == (200 if known else 400), answer.text
         assert known or name in answer.text
+        if version == v("2.0"):
+            twice = {**params, name: [params[name], params[name]]}
+            answer = client.simulate_get(path, params=twice, headers=headers(version))
+            assert answer.status_code == (200 if parameter.repeatable else 400), answer.text
+            assert parameter.repeatable or f"{name}: this parameter may be given" in answer.text
 
 
 @pytest.mark.parametrize("name", GROUP_PARAMETERS)

@@ -12,10 +12,10 @@ from placement.api.candidate_requests.checks import CHECK_RESOURCES, NOT_SPLIT, 
 from placement.api.candidate_requests.json_form import request_of
 from placement.api.candidate_requests.terms import Members, effective, read_terms, resources
 from placement.api.history import Feature, Microversion, Versioned, exists_from, v
-from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
+from placement.api.parameters import Pairs, Parameter, bad, positive, repeatable, repeated, unknown
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, parameter_of
 from placement.candidates.terms import ROOT_TERMS
-from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
+from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 GROUP_PARAMETERS: Mapping[str, Parameter] = {
     "resources": Parameter(
@@ -23,13 +23,13 @@ GROUP_PARAMETERS: Mapping[str, Parameter] = {
         "Amounts of resource classes to find: `CLASS:AMOUNT`, separated by commas.",
         suffixed=True,
     ),
-    "required": Parameter(
+    "required": repeatable(
         "1.17",
         "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
         "(`in:T1,T2`).",
         suffixed=True,
     ),
-    "member_of": Parameter(
+    "member_of": repeatable(
         "1.21",
         "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
         "must not be in (`!UUID`).",
@@ -80,7 +80,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Whether different suffixed groups must be served by different providers.",
         {"type": "string", "enum": ["none", "isolate"]},
     ),
-    "isolate": Parameter(
+    "isolate": repeatable(
         "2.0",
         "Suffixes of groups, separated by commas, whose provider serves no other suffixed group.",
     ),
@@ -89,27 +89,27 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Also return why hosts cannot serve the request: as counts, or also for single hosts.",
         {"type": "string", "enum": list(EXPLAIN)},
     ),
-    "can_split": Parameter(
+    "can_split": repeatable(
         "2.0",
         "Classes of the unsuffixed group, separated by commas, that several providers of one tree "
         "may serve together. Candidates with such splits come after all others.",
     ),
-    "root_required": Parameter(
+    "root_required": repeatable(
         "1.35",
         "Traits that the root of the tree must have (`T1,T2`), must not have (`!T`), or, since "
         "2.0, must have one of (`in:T1,T2`).",
     ),
-    "root_member_of": Parameter(
+    "root_member_of": repeatable(
         "2.0",
         "Aggregates that the root of the tree must be in (`UUID`), must be in one of "
         "(`in:UUID,UUID`), or must not be in (`!UUID`).",
     ),
-    "tolerate": Parameter(
+    "tolerate": repeatable(
         "2.0",
         "Traits, separated by commas, that the root of the tree may have although the service is "
         "configured to exclude hosts with them (taints).",
     ),
-    "same_subtree": Parameter(
+    "same_subtree": repeatable(
         "1.36",
         "Suffixes of groups, separated by commas, that must be served by one provider and its "
         "descendants. Since 2.0, groups with `!` must be served outside of that subtree.",
@@ -135,8 +135,6 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
 def to_json(query: Pairs, version: Microversion) -> Mapping[str, Any]:
     """Return a request in the JSON form, without unset members.  Raises BadQuery."""
     _check_names(query, version)
-    if Feature.WHOLE_LANGUAGE.at(version):
-        _check_once(query, ("limit", "group_policy", "explain"))
     members = {
         "limit": _limit(query),
         "group_policy": _one_of(query, "group_policy", ("none", "isolate")),
@@ -152,6 +150,7 @@ def to_json(query: Pairs, version: Microversion) -> Mapping[str, Any]:
 
 
 def _check_names(query: Pairs, version: Microversion) -> None:
+    keys: set[str] = set()
     for key, value in query:
         match = _GROUP_KEY.at(version).match(key)
         name = match["key"] if match else key
@@ -168,16 +167,9 @@ def _check_names(query: Pairs, version: Microversion) -> None:
             suffix = "".join(ending)
             exists = _GROUP_KEY.at(version).match(f"resources{suffix}")
             raise unknown(name, value, PARAMETERS, version, suffix if exists else "")
-
-
-def _check_once(query: Pairs, names: Iterable[str]) -> None:
-    for name in names:
-        if len(_values(query, name)) > 1:
-            raise _repeated(name)
-
-
-def _repeated(name: str) -> BadQuery:
-    return BadQuery(f"{name}: this parameter may be given only once", QUERY_DUPLICATE_KEY)
+        if key in keys and PARAMETERS[name].is_single(version):
+            raise repeated(key)
+        keys.add(key)
 
 
 def _refuse_without_policy(suffixes: Iterable[str]) -> None:
@@ -192,14 +184,12 @@ def _groups(query: Pairs, version: Microversion) -> dict[str, Members]:
     """Return the members of each group, by suffix."""
     groups: dict[str, Members] = {}
     for key, value in effective(query, version):
-        match = _GROUP_KEY.at(version).match(key)
-        if not match:
-            continue
-        group = groups.setdefault(match["suffix"] or UNSUFFIXED, {})
-        if match["key"] == "resources":
-            group["resources"] = resources(key, value)
-        else:
-            read_terms(group, match["key"], key, value, version)
+        if match := _GROUP_KEY.at(version).match(key):
+            group = groups.setdefault(match["suffix"] or UNSUFFIXED, {})
+            if match["key"] == "resources":
+                group["resources"] = resources(key, value, version)
+            else:
+                read_terms(group, match["key"], key, value, version)
     splits = _listed(query, "can_split", "names of resource classes")
     if splits:
         if UNSUFFIXED not in groups:
@@ -225,7 +215,7 @@ def _root(query: Pairs, version: Microversion) -> Members:
         key = f"root_{parameter}"
         values = _values(query, key)
         if len(values) > 1 and not choices:
-            raise _repeated(key)
+            raise repeated(key)
         for value in values:
             if value.startswith("in:") and not choices:
                 since = Feature.WHOLE_LANGUAGE.since

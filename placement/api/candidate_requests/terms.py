@@ -16,7 +16,7 @@ from placement.candidates.terms import (
     Term,
     ordered,
 )
-from placement.errors import BadQuery
+from placement.errors import QUERY_DUPLICATE_KEY, BadQuery
 from placement.objects import identifiers
 from placement.vocabulary import TOO_MUCH
 
@@ -26,8 +26,8 @@ Members = dict[str, Any]
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
 
-def resources(key: str, value: str) -> dict[str, int]:
-    """Parse `CLASS:AMOUNT,…`. The last amount of a repeated class takes effect."""
+def resources(key: str, value: str, version: Microversion) -> dict[str, int]:
+    """Parse `CLASS:AMOUNT,…`. Before 2.0, the last amount of a repeated class takes effect."""
     amounts: dict[str, int] = {}
     for item in value.split(","):
         name, colon, number = item.partition(":")
@@ -36,10 +36,12 @@ def resources(key: str, value: str) -> dict[str, int]:
                 "expected CLASS:AMOUNT pairs, separated by commas; amounts have the digits 0 to 9"
             )
             raise bad(key, value, text)
-        digits = number.strip().lstrip("+")
+        if name in amounts and Feature.WHOLE_LANGUAGE.at(version):
+            raise bad(key, value, f"{name} may be stated only once", QUERY_DUPLICATE_KEY)
+        digits = number.strip().lstrip("+0")
         # Parsing a number of thousands of digits would be slow.
         is_long = len(digits) > 18 and digits[0] != "-"
-        amount = TOO_MUCH if is_long else int(digits[:18])
+        amount = TOO_MUCH if is_long else int(digits[:18] or "0")
         if amount < 1:
             raise bad(key, value, f"the amount of {name} must be at least 1")
         amounts[name] = min(amount, TOO_MUCH)

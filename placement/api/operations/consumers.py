@@ -52,7 +52,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "consumer_type": Parameter(
         "2.0",
         "A type of consumers, or `unknown` for consumers without a type.",
-        matching("([A-Z0-9_]+|unknown)"),
+        matching("([A-Z0-9_]{1,255}|unknown)"),
         error="expected a type, or unknown",
     ),
     "in_tree": provider_uuid(

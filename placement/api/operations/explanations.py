@@ -96,7 +96,7 @@ _PROVIDER = Json(
         "properties": {
             "host": UUID_KEY,
             "code": CODE.fragment,
-            "group": GROUP,
+            "group": {"type": "string", "examples": ["_NIC"]},
             "provider": UUID_KEY,
             "resource_class": {"type": "string", "examples": ["VCPU"]},
             "asked": _integer(64),

@@ -17,11 +17,9 @@ from placement.api.handler import NOW, Call, Reply
 from placement.api.members import CHANGING, UUID_KEY
 from placement.api.operations import aggregates, inventories, providers, traits
 from placement.api.operations.inventories import BY_CLASS, read_records
-from placement.api.parameters import refuse_parameters
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers, provider_trees
-from placement.objects.provider_parts import Part
 from placement.objects.provider_trees import ProviderOutcome, ProviderTree, TreeOutcome
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
@@ -92,9 +90,7 @@ def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
             "name": member.name,
             "parent_provider_uuid": member.parent_uuid,
             "generation": member.generation,
-            "inventories": tree.parts[Part.INVENTORIES][member.id],
-            "traits": tree.parts[Part.TRAITS][member.id],
-            "aggregates": tree.parts[Part.AGGREGATES][member.id],
+            **{part.value: by_provider[member.id] for part, by_provider in tree.parts.items()},
         }
         for member in tree.members
     ]
@@ -210,7 +206,6 @@ def show_provider_tree(call: Call) -> Reply:
 
     The response has the form of the request that replaces the tree.
     """
-    refuse_parameters(call.query_string, call.version)
     with call.service.database.read_trees() as conn:
         tree = provider_trees.get(conn, call.path["root"])
     return Reply(200, tree, changed_at=NOW)

@@ -39,6 +39,7 @@ from placement.api.parameters import (
     parse_uuid,
     positive,
     provider_uuid,
+    repeatable,
 )
 from placement.api.shapes import View
 from placement.candidates.terms import GROUP_TERMS, InTree
@@ -71,15 +72,13 @@ NESTED = {"parent_provider_uuid": PARENT}
 NEW = {"name": {**NAME, "minLength": 1}}
 
 CREATE = Versioned(
-    {
-        "1.0": Schema(closed(NEW, {"uuid": NEW_UUID})),
-        "1.14": Schema(closed(NEW, {"uuid": NEW_UUID, **NESTED})),
-    }
-)
+    {"1.0": closed(NEW, {"uuid": NEW_UUID}), "1.14": closed(NEW, {"uuid": NEW_UUID, **NESTED})}
+).map(Schema)
 
+OLD = {"name": NAME}  # the empty name is also valid
 UPDATE = Versioned(
-    {"1.0": Schema(closed({"name": NAME})), "1.14": Schema(closed({"name": NAME}, NESTED))}
-)
+    {"1.0": closed(OLD), "1.14": closed(OLD, NESTED), "2.0": closed(NEW, NESTED)}
+).map(Schema)
 
 # Each condition is evaluated for each provider. With fifty conditions, PostgreSQL takes 0.4 s for
 # 1,000 hosts.
@@ -100,7 +99,7 @@ SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter("1.0", "The name of a provider."),
     "uuid": _uuid("1.0", "The UUID of a provider."),
-    "member_of": Parameter(
+    "member_of": repeatable(
         "1.3",
         "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
         "must not be in (`!UUID`).",
@@ -112,13 +111,14 @@ PARAMETERS: Mapping[str, Parameter] = {
     "subtree": provider_uuid(
         "2.0", "UUID of a provider; only this provider and its descendants are listed."
     ),
-    "required": Parameter(
+    "required": repeatable(
         "1.18",
         "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
         "(`in:T1,T2`).",
     ),
     "include": replace(
-        _INCLUDE, about=f"{_INCLUDE.about} The list then has at most {MAX_WITH_PARTS} providers."
+        _INCLUDE,
+        about=f"{_INCLUDE.about} A list with parts has at most {MAX_WITH_PARTS} providers.",
     ),
     "limit": Parameter(
         "2.0",
@@ -133,15 +133,18 @@ PARAMETERS: Mapping[str, Parameter] = {
 def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter:
     """Read the filters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
+    # Before 2.0, an empty name selects all providers, as in openstack-placement.
+    if not Feature.WHOLE_LANGUAGE.at(version) and not values.get("name"):
+        values.pop("name", None)
     members: Members = {InTree.keyword: values.get(InTree.parameter)}
     for key, value in effective(query, version):
         if key in _READ_TERMS:
             read_terms(members, key, key, value, version)
     terms = terms_of(members, GROUP_TERMS)
-    amounts = resources("resources", values["resources"]) if "resources" in values else {}
+    amounts = resources("resources", values["resources"], version) if "resources" in values else {}
     _check_number(choices(terms) + len(amounts))
     return ProviderFilter(
-        name=values.get("name") or None,
+        name=values.get("name"),
         uuid=values.get("uuid"),
         resources=tuple(amounts.items()),
         terms=terms,

@@ -2,7 +2,6 @@
 
 from placement.api.handler import NOW, Call, Reply
 from placement.api.members import CLASS_KEY, UUID_KEY
-from placement.api.parameters import refuse_parameters
 from placement.api.shapes import Json, Object, Property, Table, itself
 from placement.objects import rollup
 from placement.objects.rollup import Rollup, Sum, Sums
@@ -29,7 +28,6 @@ def show_provider_rollup(call: Call) -> Reply:
     can serve. `sharing` lists the sharing providers outside of the tree that all its providers can
     use.
     """
-    refuse_parameters(call.query_string, call.version)
     with call.service.database.read() as conn:
         sums = rollup.sum_subtree(conn, call.path["uuid"])
     return Reply(200, sums, changed_at=NOW)

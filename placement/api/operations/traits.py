@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from placement.api import samples, tags
 from placement.api.bodies import GENERATION, MAX_ITEMS, TEXT, Schema, closed, custom_name, sample
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.history import Microversion, Versioned
+from placement.api.history import Feature, Microversion, Versioned
 from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
 from placement.api.shapes import Array, Json, Object, Property
@@ -23,11 +23,13 @@ REPLACE = Versioned(
     {"1.6": Schema(closed({"traits": NEW_NAMES, "resource_provider_generation": GENERATION}))}
 )
 
+# Before 2.0, other operators select all traits, as in openstack-placement.
+OPERATORS = ("in", "startswith")
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter(
         "1.6",
         "Names of traits (`in:NAME,NAME`), or a prefix of names (`startswith:PREFIX`).",
-        matching(".*:.*"),
+        matching("(in|startswith):.*"),
     ),
     "associated": Parameter(
         "1.6", "Whether at least one provider has the trait.", {"type": "boolean"}
@@ -42,7 +44,7 @@ def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
     prefix: str | None = None
     if "name" in values:
         operator, colon, text = values["name"].partition(":")
-        if not colon:
+        if not colon or (operator not in OPERATORS and Feature.WHOLE_LANGUAGE.at(version)):
             raise bad("name", values["name"], "expected in:NAME,NAME… or startswith:PREFIX")
         if operator == "in":
             names = frozenset(text.split(","))

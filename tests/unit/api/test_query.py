@@ -75,42 +75,6 @@ def test_amounts_beyond_all_units_fit_nowhere() -> None:
     assert group.resources == (("VCPU", TOO_MUCH),)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "words", "code"),
-    [
-        ([("resources", "")], "resources=''", "undefined_code"),
-        ([("resources", "VCPU:0")], "at least 1", "undefined_code"),
-        ([("resources", f"VCPU:-{10**30}")], "at least 1", "undefined_code"),
-        ([("resources", "VCPU:1:2")], "CLASS:AMOUNT", "undefined_code"),
-        ([("resources", "VCPU:1"), ("foo", "1")], "foo='1': no such parameter", "undefined_code"),
-        ([("resources", "VCPU:1"), ("limit", "x"), ("limit", "1")], "limit='x'", "undefined_code"),
-        ([("resources", "VCPU:1"), ("required", "T,!T")], "at once", "undefined_code"),
-        ([("resources", "VCPU:1"), ("required", "in:!T")], "inside in:", "undefined_code"),
-        ([("resources", "VCPU:1"), ("member_of", f"{AGG},{OTHER}")], "member_of", "undefined_code"),
-        ([("resources1", "VCPU:1"), ("resources2", "VCPU:1")], "group_policy", "undefined_code"),
-        ([("required", "T")], "resources", "query.missing_value"),
-        ([("resources", "VCPU:1"), ("required1", "T")], "resources1", "query.bad_value"),
-        ([("resources1", "VCPU:1"), ("same_subtree", "1,")], "same_subtree", "query.bad_value"),
-        ([("resources1", "VCPU:1"), ("same_subtree", "1,2")], "'2'", "query.bad_value"),
-        ([("resources", "VCPU:1"), ("root_required", "T,!T")], "root_required", "query.bad_value"),
-        (
-            [("resources", "VCPU:1"), ("root_required", "T"), ("root_required", "U")],
-            "only once",
-            "query.duplicate_key",
-        ),
-        ([("resources", "VCPU:1"), ("in_tree", "x")], "in_tree='x'", "undefined_code"),
-        ([("resources" + "x" * 65, "VCPU:1")], "no such parameter", "undefined_code"),
-    ],
-)
-def test_a_malformed_parameter_is_named(
-    pairs: list[tuple[str, str]], words: str, code: str
-) -> None:
-    with pytest.raises(BadQuery) as raised:
-        parse(*pairs)
-    assert words in str(raised.value)
-    assert raised.value.code == f"placement.{code}"
-
-
 def test_membership_is_repeated_from_its_version_on() -> None:
     pairs = [("resources", "VCPU:1"), ("member_of", AGG), ("member_of", OTHER)]
     with pytest.raises(BadQuery, match=r"repeating it needs microversion 1\.24"):

@@ -73,6 +73,7 @@ def test_a_query_is_said_as_people_write_it() -> None:
         ("group_policy=all", "group_policy=all: expected none or isolate"),
         ("limit=0", "limit=0: expected a whole number of at least 1"),
         ("limit=1&limit=1", "limit: this parameter may be given only once"),
+        ("resources_A=VCPU:1&resources_A=VCPU:1", "resources_A: this parameter may be given only"),
         ("can_split_A=VCPU", "can_split_A: only the group without suffix can be split"),
         ("resource=VCPU:1", "resource: no such parameter; did you mean resources?"),
         ("foo=VCPU:1", "foo: no such parameter; there are can_split, explain,"),
