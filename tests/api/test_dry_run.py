@@ -116,7 +116,6 @@ def test_a_dry_run_is_refused_as_the_write(service: Service, name: str) -> None:
         ("dry_run=True", "dry_run='True'", None),
         ("dry_run", "dry_run=''", None),
         ("dry_run=true&dry_run=true", "dry_run: ", None),
-        ("dry_run=true&dry_run=false", "dry_run: ", None),
         ("dry_run=true&dryrun=1", "dryrun='1'", "true"),
         ("limit=1", "limit='1'", None),
     ],

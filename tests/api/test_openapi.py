@@ -81,6 +81,7 @@ KNOWN = {
     "marker": [provider_uuid(1)],
     "include": ["inventories,usages", "traits,aggregates,allocations"],
     "project_id": ["p"],
+    "since": ["0" * 32],
 }
 
 

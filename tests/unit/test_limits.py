@@ -15,8 +15,8 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28668,
-    "placement/api": 6007,
+    "placement": 28664,
+    "placement/api": 6003,
     "placement/candidates": 4591,
     "placement/db": 5231,
     "placement/foresight": 3828,
