@@ -239,7 +239,7 @@ SAMPLE: Sequence[Rule] = (
         "tests/migrations",
         "test_migrations.py::test_a_database_of_nova_is_adopted_with_its_character_sets "
         "test_migrations.py::test_an_existing_database_gets_our_columns_and_keeps_everything_else "
-        "test_migrations.py::test_each_revision_finds_its_work_done "
+        "test_migrations.py::test_a_sync_creates_lost_indexes "
         "test_migrations.py::test_the_migrated_schema_is_the_declared_one",
     ),
 )
