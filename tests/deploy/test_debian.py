@@ -1,4 +1,4 @@
-"""The package for Debian: built, extracted on a machine, and served by its unit's command."""
+"""The package for Debian: built, extracted on a machine, and served as its units state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placement.db import schema
 from tests.deploy.conftest import NewMachine
 from tests.deploy.machine import USER
 from tests.deploy.proxies import SERVICE
-from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.deploy.serving import ACTIVATED, CONFIGURATION, await_answer, listen
 from tests.kit.missing import need
 from tests.kit.packages import copy_checkout, copy_client
 from tests.kit.ports import free_port
@@ -61,7 +61,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_package_serves_by_its_unit(
+def test_the_package_serves_by_its_units(
     package: Path, new_machine: NewMachine, tmp_path: Path
 ) -> None:
     need("uwsgi")
@@ -81,11 +81,16 @@ def test_the_package_serves_by_its_unit(
         ["/usr/bin/placement-manage", "--config-dir", "/etc/placement", "db", "sync"], {}
     )
     assert said.startswith(f"schema: {schema.newest()}, was none")
-    unit = machine.run(["cat", "/lib/systemd/system/placement-api.service"], {})
+    unit, socket = (
+        machine.run(["cat", f"/lib/systemd/system/placement-api.{kind}"], {})
+        for kind in ("service", "socket")
+    )
+    assert f"ListenStream={SERVICE}\n" in socket
+    assert "stop placement-api.socket placement-api." in socket
     (command,) = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)
     assert "gunicorn" not in unit
-    with (tmp_path / "log").open("wb") as log:
-        process = machine.start(command.split(), {}, log)
+    with listen(port) as sock, (tmp_path / "log").open("wb") as log:
+        process = machine.start([*ACTIVATED, *command.split()], {}, log, stdin=sock.fileno())
     await_answer(port, process, tmp_path / "log")
     expect(send(port, "GET", "/healthcheck"), 200)
     process.terminate()

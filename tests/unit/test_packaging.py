@@ -270,6 +270,7 @@ def test_one_command_changes_the_version_wherever_it_is_stated(tmp_path: Path) -
     assert all(after[name] != before[name] for name in stated)
     changelog = (tmp_path / "debian" / "changelog").read_text()
     assert changelog.startswith("falcon-placement (98.7.6~rc5) unstable;")
+    assert changelog.splitlines()[-1] != (ROOT / "debian/changelog").read_text().splitlines()[-1]
     for wrong in ("98.7", "98.7.6-rc5", "v98.7.6", "98.7.6rc5 "):
         assert run_version(tmp_path, wrong).returncode == 2
     assert run_version(tmp_path).stdout == "98.7.6rc5\n"
