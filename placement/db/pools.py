@@ -41,7 +41,7 @@ def parse_url(text: str) -> URL:
         raise ValueError("write an @ within a name or a password as %40")
     try:
         return make_url(text)
-    except exc.ArgumentError:
+    except (exc.ArgumentError, ValueError):  # of a port, which may be a misplaced password
         raise ValueError(f"it is not a URL of a database: use a form like {EXAMPLE}") from None
 
 

@@ -75,7 +75,7 @@ def test_an_unsupported_database_is_refused_with_the_supported_ones() -> None:
     [
         ("postgres://u:p@h/d", r"postgres is not supported: use .*; did you mean postgresql\?"),
         ("rubbish", "it is not a URL of a database: use a form like mysql\\+pymysql://"),
-        ("rubbish:p@h/d", "it is not a URL of a database"),
+        ("mysql+pymysql://u:secret/d", "it is not a URL of a database"),
         ("mysql+foo://u:p@h/d", "there is no driver foo for mysql: use a form like mysql"),
         ("sqlite+foo://", "there is no driver foo for sqlite"),
         ("mysql+pymysql://u:p@ss@h/d", "write an @ within a name or a password as %40"),
