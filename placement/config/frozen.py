@@ -121,8 +121,6 @@ class Settings:
     order: str
     holds: HoldSettings
     metrics: MetricsSettings
-    # Seconds after which a request is logged as slow. 0 disables the log lines.
-    slow_request: float
     # Maximum duration of the work for a request, in seconds. 0 means no limit, and None the default
     # of the request's version.
     request_deadline: float | None

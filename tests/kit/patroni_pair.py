@@ -79,6 +79,7 @@ class PatroniPair(Pair):
             server2=self.replica.port, api2=self.replica.api,
         )  # fmt: skip
         self._processes.append(_start("haproxy", "-db", "-f", settings))
+        self._await_standby()  # a failover before would lose what the test creates first
 
     def _await_standby(self) -> None:
         """Wait until Patroni considers the standby synchronous, and could promote it."""

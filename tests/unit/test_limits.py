@@ -15,7 +15,7 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 28664,
+    "placement": 28663,
     "placement/api": 6003,
     "placement/candidates": 4591,
     "placement/db": 5231,
@@ -23,7 +23,7 @@ PACKAGES = {
     "placement/objects": 3790,
     "placement/operate": 803,
     "falcon_placement_client": 8724,
-    "tests": 49907,
+    "tests": 49908,
     "tests/cloud": 1144,
 }
 
