@@ -117,10 +117,9 @@ def held(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_HELD, uuids)
 
 
+# PERF: as columns. With a text for each row, MariaDB takes 0.8 ms longer to sort 60 rows.
 _ON_PROVIDER = (
-    sa.select(
-        JsonRow(_consumer.c.uuid, _consumer.c.generation, _class.c.name, _allocation.c.used, _TIME)
-    )
+    sa.select(_consumer.c.uuid, _consumer.c.generation, _CLASS_NAME, _allocation.c.used, _TIME)
     .select_from(
         _allocation.join(
             _consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id)
@@ -133,7 +132,7 @@ _ON_PROVIDER = (
 
 def on_provider(provider_id: int) -> Query:
     """Select (consumer, its generation, class, amount, time) of the allocations on a provider."""
-    return Query(_ON_PROVIDER, {"provider_id": provider_id}, _parse_times)
+    return Query(_ON_PROVIDER, {"provider_id": provider_id})
 
 
 # -- writing consumers -------------------------------------------------------------------------

@@ -51,8 +51,8 @@ WHERE allocations.consumer_id IN (:ids …)
 ORDER BY allocations.consumer_id, allocations.id;
 
 -- allocations.on_provider: Select (consumer, its generation, class, amount, time) of the allocations on a provider.
-SELECT json_row(consumers.uuid, consumers.generation, resource_classes.name, allocations.used,
-    coalesce(allocations.updated_at, allocations.created_at)) AS json_row_1
+SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
+    coalesce(allocations.updated_at, allocations.created_at) AS changed_at
 FROM allocations JOIN consumers ON (consumers.uuid = ascii_text(allocations.consumer_id) AND
     allocations.consumer_id = ascii_text(consumers.uuid)) JOIN resource_classes ON
     resource_classes.id = allocations.resource_class_id
