@@ -83,7 +83,7 @@ def test_the_package_serves_by_its_units(
     units = machine.run(["sh", "-c", "cat /lib/systemd/system/placement-api.*"], {})
     assert f"ListenStream={SERVICE}\n" in units
     (command,) = re.findall(r"^ExecStart=(.+)$", units, re.MULTILINE)
-    assert "gunicorn" not in units
+    assert "gunicorn" not in command
     with listen(port) as sock, (tmp_path / "log").open("wb") as log:
         process = machine.start([*ACTIVATED, *command.split()], {}, log, stdin=sock.fileno())
     await_answer(port, process, tmp_path / "log")
