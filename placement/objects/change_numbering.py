@@ -105,9 +105,7 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     gone_ids = {row.provider_id for row in gone}
     # A root may disappear between these two statements.
     changed = [row for row in changed if row.id not in gone_ids]
-    # An engine may reuse the id of a deleted root.
-    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
-    missing = {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
+    missing = _missing(changed, gone)
     # A root with the same UUID has appeared since the first statement. The deleted one stays known
     # until the next numbering. Otherwise, if the new root were deleted before, both would be lost.
     found = {row.uuid for row in statements.roots(missing).rows(conn)}
@@ -120,6 +118,13 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     statements.insert_changed([row.id for row in changed], position).execute(conn)
     statements.insert_deleted(deleted, position + len(changed)).execute(conn)
     return len(changed) + len(deleted)
+
+
+def _missing(changed: Sequence[Any], gone: Sequence[Any]) -> set[str]:
+    """Return the numbered UUIDs that none of the changed roots has."""
+    # An engine may reuse the id of a deleted root.
+    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
+    return {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
 
 
 def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:
