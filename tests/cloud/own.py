@@ -94,8 +94,7 @@ def why(nova: Nova, size: int) -> None:
     """`placement-manage why` of a server without a valid host"""
     [server] = nova.boot_many(1, "huge")
     nova.expect([server], "ERROR")
-    path = f"/servers/{server}/os-instance-actions"
-    [action] = nova.compute.get(path).json()["instanceActions"]
+    [action] = nova.compute.get(f"/servers/{server}/os-instance-actions").json()["instanceActions"]
     log = str(nova.machine.services["placement"].log)
     text = nova.machine.tool("placement-manage", "why", action["request_id"], log, code=3)
     nova.delete([server])
@@ -121,12 +120,13 @@ def headroom(nova: Nova, size: int) -> str:
 def drain_check(nova: Nova, size: int) -> str:
     """`placement-manage drain-check`, and live migration of all servers of the host"""
     host = nova.machine.computes[0]
-    text = nova.machine.tool("placement-manage", "drain-check", "--json", host)
-    [row] = json.loads(text)
+    [row] = json.loads(nova.machine.tool("placement-manage", "drain-check", "--json", host))
     ids = nova.on(host)
+    where = {"host": None, "block_migration": "auto"}
     assert row["evacuable"], row
     assert nova.set_service(host, status="disabled")
-    nova.act(ids, "os-migrateLive", "ACTIVE", {"host": None, "block_migration": "auto"})
+    for _ in range(3):  # nova leaves a server where it is when three claims of it were refused
+        nova.act(nova.on(host), "os-migrateLive", "ACTIVE", where)
     assert nova.set_service(host, status="enabled")
     assert not nova.on(host)
     return f"{len(ids)} servers"
