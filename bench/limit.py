@@ -2,7 +2,8 @@
 
 The program is a Falcon application of a few lines. It takes its statements from a record of the
 service, sends them with the same values and in the same order on a database with the same rows, and
-does nothing else with them. One client sends the same requests to both in turns. Both run in uWSGI
+does nothing else with them. Its response to a read is the recorded one: it has no work with it. One
+client sends the same requests to both in turns. Both run in uWSGI
 (`pip install uWSGI`) with one worker, which does not keep connections. The columns are the
 processor time of server and database for a request (medians, in microseconds), and the median
 ratio, which is at most `AIM` if the service costs little more than HTTP and its statements.
@@ -30,26 +31,34 @@ import sqlalchemy as sa
 from pymysql.cursors import Cursor
 
 from bench.__main__ import Databases
-from bench.clouds import flat
+from bench.deployed import COMPUTES, REQUEST
 from bench.servers import ENTRY, REPOSITORY, Server, serving, uwsgi
 from bench.tables import Table, figure
 from placement.db.engine import Database
 from tests.kit.builders import settings
-from tests.kit.cloud import provider_uuid
+from tests.kit.cloud import consumer_uuid, provider_uuid
 from tests.kit.service import HEADERS, Service, claim
 
-HOSTS = 1000
 REQUESTS = 50  # requests of a kind in a turn
 RECORD = "statements.json"
 COMMIT = "COMMIT"
 AIM = 2.2
 PROGRAM = "bench.limit:program()"
-KINDS = {"one provider": "GET", "PUT of allocations": "PUT", "DELETE of allocations": "DELETE"}
+# In the order of a turn.
+KINDS = (
+    "GET /",
+    "one provider",
+    "one consumer",
+    "nova-compute's read",
+    "nova's request",
+    "PUT of allocations",
+    "DELETE of allocations",
+)
 
 # A statement with its values, or COMMIT without values.
 Statement = tuple[str, Any]
-# Method and path -> the statements of each of these requests, in order.
-Record = dict[str, list[list[Statement]]]
+# Method, path and query -> the last response, and the statements of each of these requests.
+Record = dict[str, tuple[str, list[list[Statement]]]]
 
 
 # -- the program ------------------------------------------------------------------------------
@@ -65,26 +74,26 @@ class Resource:
         # The connection for reads (True) and the one for writes, which the worker opens.
         self._connections: dict[bool, Any] = {}
 
-    def _send(self, req: falcon.Request) -> Sequence[Sequence[Any]]:
-        """Return the rows of the last query."""
+    def _send(self, req: falcon.Request) -> None:
         reads = req.method == "GET"
         connection = self._connections.get(reads)
         if connection is None:
             pool = self._database.reader if reads else self._database.writer
             connection = self._connections[reads] = pool.raw_connection()
-        rows: Sequence[Sequence[Any]] = ()
         cursor = connection.cursor()
-        for sql, values in self._record[f"{req.method} {req.path}"].pop(0):
+        _response, statements = self._record[f"{req.method} {req.relative_uri}"]
+        # The start of a server also requests `/`.
+        for sql, values in statements.pop(0) if req.path != "/" else ():
             if sql == COMMIT:
                 connection.commit()
                 continue
             cursor.execute(sql, values)
             if cursor.description is not None:
-                rows = cursor.fetchall()
-        return rows
+                cursor.fetchall()
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
-        resp.data = orjson.dumps([tuple(row) for row in self._send(req)])
+        self._send(req)
+        resp.data = self._record[f"GET {req.relative_uri}"][0].encode()
 
     def on_put(self, req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
         orjson.loads(req.bounded_stream.read())
@@ -101,8 +110,14 @@ def program() -> falcon.App[Any, Any]:
     path = Path(os.environ["OS_PLACEMENT_CONFIG_DIR"], RECORD)
     resource = Resource(json.loads(path.read_text(), object_hook=_time))
     app: falcon.App[Any, Any] = falcon.App()
-    app.add_route("/resource_providers/{uuid}", resource)
-    app.add_route("/allocations/{uuid}", resource)
+    for route in (
+        "/",
+        "/resource_providers/{uuid}",
+        "/resource_providers/{uuid}/allocations",
+        "/allocations/{uuid}",
+        "/allocation_candidates",
+    ):
+        app.add_route(route, resource)
     return app
 
 
@@ -118,7 +133,11 @@ def requests(number: int) -> Iterator[list[tuple[str, str, Any]]]:
     for turn in range(number):
         consumers = [f"d0000000-0000-4000-8000-{turn * REQUESTS + n:012}" for n in range(REQUESTS)]
         hosts = [provider_uuid(1 + n * 7) for n in range(REQUESTS)]
+        yield [("GET", "/", None)] * REQUESTS
         yield [("GET", f"/resource_providers/{host}", None) for host in hosts]
+        yield [("GET", f"/allocations/{consumer_uuid(n + 1)}", None) for n in range(REQUESTS)]
+        yield [("GET", f"/resource_providers/{host}/allocations", None) for host in hosts]
+        yield [("GET", REQUEST, None)] * REQUESTS
         paths = [f"/allocations/{consumer}" for consumer in consumers]
         yield [
             ("PUT", path, claim({host: {"VCPU": 1, "MEMORY_MB": 512}}))
@@ -135,7 +154,8 @@ def record(url: str, turns: int) -> Record:
             sent.clear()
             answer = service.send(method, path, body)
             assert answer.status_code < 300, answer.text
-            statements.setdefault(f"{method} {path}", []).append(list(sent))
+            _response, earlier = statements.get(f"{method} {path}", ("", []))
+            statements[f"{method} {path}"] = (answer.text, [*earlier, list(sent)])
     return statements
 
 
@@ -170,13 +190,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch, ExitStack() as stack:
         Path(scratch).chmod(0o755)
         databases = Databases("mariadb", Path(scratch))
-        cloud = flat(HOSTS, 20)
-        urls = {name: databases.of(name, cloud) for name in ("recorded", "ours", "minimal")}
+        urls = {name: databases.of(name, COMPUTES) for name in ("recorded", "ours", "minimal")}
         assert databases.server is not None
         # Loading a cloud draws the revisions, and the statements depend on them.
         databases.server.execute(
-            f"UPDATE minimal_{cloud.name}.resource_providers mine "
-            f"JOIN recorded_{cloud.name}.resource_providers theirs USING (id) "
+            f"UPDATE minimal_{COMPUTES.name}.resource_providers mine "
+            f"JOIN recorded_{COMPUTES.name}.resource_providers theirs USING (id) "
             "SET mine.revision = theirs.revision"
         )
         statements = record(urls["recorded"], turns + 1)
@@ -209,10 +228,10 @@ def measure(servers: Sequence[Server], turns: int) -> Table:
         for server in servers:
             spent = _spend(server, batch)
             if place >= len(KINDS):
-                times.setdefault((batch[0][0], server.name), []).append(spent)
+                times.setdefault((KINDS[place % len(KINDS)], server.name), []).append(spent)
     rows = {}
-    for kind, method in KINDS.items():
-        ours, minimal = (times[method, server.name] for server in servers)
+    for kind in KINDS:
+        ours, minimal = (times[kind, server.name] for server in servers)
         ratio = statistics.median(map(float.__truediv__, ours, minimal))
         medians = [figure(statistics.median(each)) for each in (ours, minimal)]
         rows[kind] = [*medians, figure(ratio), "yes" if ratio <= AIM else "no"]
@@ -239,7 +258,7 @@ def _spend(server: Server, batch: Sequence[tuple[str, str, Any]]) -> float:
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
-        assert answer.status < 300, content
+        assert answer.status < 300, (path, content)
     return 1e6 * (sum(server.processor_times()) - before) / len(batch)
 
 
