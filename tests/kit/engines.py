@@ -178,7 +178,8 @@ class Server:
 
     def discard(self) -> None:
         """Stop the server and delete its data, unless they are kept."""
-        self.stop(signal.SIGTERM if self._kept else signal.SIGKILL)
+        # MySQL never ends by SIGTERM if its directory has been deleted.
+        self.stop(signal.SIGTERM if self._kept and self.directory.exists() else signal.SIGKILL)
         if not self._kept:
             # Hundreds of databases are a hundred thousand files: do not wait for their deletion.
             os.posix_spawnp("rm", ["rm", "-rf", str(self.directory)], os.environ)
