@@ -26,7 +26,7 @@ from placement.operate import ancestry, findings, online_migrations
 from placement.operate.findings import WITHOUT_OWNER, Find, Finding, Inspection
 from placement.runtime.progress import Progress, silent
 
-# Maximum number of rows that one transaction
+# Maximum number of rows that one transaction repairs.
 ROWS_PER_TRANSACTION = 200
 
 
@@ -306,7 +306,7 @@ def repair(
     correct in the database, and missing in the trees that processes have cached.
     """
     task = Repair(database, consumer_owner, progress)
-    # Several faults have the same repair. Derived columns depend on all other
+    # Several faults have the same repair. Derived columns depend on all other repairs.
     functions = dict.fromkeys(check.repair for check in FAULTS if check.repair is not None)
     functions.pop(heal)
     with progress(list(functions), "kinds of repairs") as steps:
