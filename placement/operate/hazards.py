@@ -159,19 +159,20 @@ _SEMI_SYNC = "rpl_semi_sync_master_{0}/rpl_semi_sync_source_{0}"
 _ENABLED, _TIMEOUT, _WAIT_POINT = map(_SEMI_SYNC.format, ("enabled", "timeout", "wait_point"))
 _STATUS, _CLIENTS = map(_SEMI_SYNC.replace("rpl", "Rpl").format, ("status", "clients"))
 _IS_PRIMARY = f"{_ENABLED} = ON and read_only = OFF"
+# The service does not prepare statements on MySQL, which has no `Slaves_connected`.
+_PREPARED = "mariadb_prepared_statements = True and Slaves_connected != ''"
 # `group_replication_…` are variables of MySQL's plugin for replication groups.
 _GALERA = "wsrep_on = ON and wsrep_cluster_size > 1"
 _GROUP = "group_replication_group_name != ''"
 _WEAK = "group_replication_consistency = EVENTUAL BEFORE_ON_PRIMARY_FAILOVER"
-_WAIT = """set [placement_database] mysql_wsrep_sync_wait = 1, or in a replication group of MySQL
-    [mysqld] group_replication_consistency = BEFORE"""
+_WAIT = "set [placement_database] mysql_wsrep_sync_wait = 1"
 _CONFIRM = "rpl_semi_sync_slave_enabled = ON (MySQL: rpl_semi_sync_replica_enabled = ON)"
 
 MYSQL = HazardTable(
     hazards=f"""
 danger {READ_ONLY} | read_only != OFF or innodb_read_only = ON
     | the server accepts only reads ({{variable}} is {{value}}) | writes fail with 503, or, if the
-    account has the privilege READ ONLY ADMIN, the servers diverge
+    account has the privilege READ ONLY ADMIN (MySQL: CONNECTION_ADMIN), the servers diverge
     | use the address of the primary, or on the primary set [mysqld] {{variable}} = OFF
 danger session | lost != '' | a proxy does not preserve variables between the transactions of a
     connection: {{lost}} | writes may not be atomic
@@ -179,30 +180,31 @@ danger session | lost != '' | a proxy does not preserve variables between the tr
 danger isolation | transaction_isolation/tx_isolation != READ-COMMITTED | a proxy or the server
     changes the isolation level of writes ({{variable}} is {{value}}) | writes fail more often, on
     MariaDB with 1020 (innodb_snapshot_isolation) | use a direct connection, and remove init_connect
-    of the server
 danger flush | innodb_flush_log_at_trx_commit = 0 2 | a power failure, and if the value is 0 a crash
-    of the server, loses the acknowledged writes of a second or more (on Galera: if it affects all
-    nodes) | set [mysqld] {{variable}} = 1
+    of the server, loses the acknowledged writes of a second or more (in a cluster: if it affects
+    all nodes) | set [mysqld] {{variable}} = 1
 danger redo-log | Innodb_redo_log_enabled = OFF | a crash of the server destroys the database
     | ALTER INSTANCE ENABLE INNODB REDO_LOG
 danger doublewrite | innodb_doublewrite = OFF DETECT_ONLY | a power failure can destroy pages,
     unless the file system writes them atomically | set [mysqld] {{variable}} = ON
 danger binary-log | sync_binlog != 1 and log_bin = ON | sync_binlog is {{sync_binlog}}, and the
-    binary log is on | after a power failure (on Galera: of all nodes), the server or its replicas
-    may lack acknowledged writes | set [mysqld] {{variable}} = 1
+    binary log is on | after a power failure (in a cluster: of all nodes), the server or its
+    replicas may lack acknowledged writes | set [mysqld] {{variable}} = 1
 danger replicas | {_STATUS} != ON and {_IS_PRIMARY} | semi-synchronous replication is
     enabled, but no replica confirms commits | a replica that becomes the primary may lack
     acknowledged writes | start a replica with {_CONFIRM}
-danger replicas | {_CLIENTS} < 1 and {_STATUS} = ON and {_IS_PRIMARY}
-    | no replica is connected that confirms commits | a COMMIT waits for the timeout of
-    semi-synchronous replication, and requests fail with 503 if write_timeout is shorter
-    | start a replica with {_CONFIRM}
+danger replicas | {_CLIENTS} < 1 and {_STATUS} = ON and {_IS_PRIMARY} | no replica confirms commits
+    | a COMMIT waits for the timeout of semi-synchronous replication, and requests fail with 503 if
+    write_timeout is shorter | start a replica with {_CONFIRM}
 danger replicas | {_ENABLED} != ON and Slaves_connected/dump_threads > 0
     | asynchronous replicas are connected | a replica that becomes the primary may lack acknowledged
     writes | set [mysqld] {{variable}} = ON, and on replicas {_CONFIRM}
-danger stale-reads | wsrep_sync_wait = {_EVEN} and servers > 1 and {_GALERA} or {_WEAK}
-    and servers > 1 and {_GROUP} | {{variable}} is {{value}}, and the service uses {{servers}} nodes
-    of a cluster | reads may miss acknowledged writes of other nodes | {_WAIT}
+danger stale-reads | wsrep_sync_wait = {_EVEN} and servers > 1 and {_GALERA} | {{variable}} is
+    {{value}}, and the service uses {{servers}} nodes of a cluster
+    | reads may miss acknowledged writes of other nodes | {_WAIT}
+danger stale-reads | {_WEAK} and servers > 1 and {_GROUP} | {{variable}} is {{value}}, and the
+    service uses {{servers}} members of a replication group
+    | reads may miss acknowledged writes of other members | set [mysqld] {{variable}} = BEFORE
 danger connections | max_connections < connections
     or max_user_connections < connections and max_user_connections > 0{_OF_SERVERS}
 note lag | lag_error != '' | the lag of the replica of [placement_database] slave_connection cannot
@@ -211,32 +213,31 @@ note lag | lag_error != '' | the lag of the replica of [placement_database] slav
 note stale-reads | lag = 0 | {_STALE}
 note replicas | {_TIMEOUT} < {_A_DAY} and {_IS_PRIMARY} | {{variable}} is {{value}} ms
     | if no replica confirms a COMMIT within this time, the server continues alone, and a replica
-    that becomes the primary may lack acknowledged writes | set [mysqld] {{variable}} = 4000000000,
-    unless writes without a replica are acceptable
+    that becomes the primary may lack acknowledged writes | set [mysqld] {{variable}} = 4000000000
 note replicas | {_WAIT_POINT} = AFTER_COMMIT and {_IS_PRIMARY} | clients can read a write that no
     replica has confirmed, and that a failover loses | set [mysqld] {{variable}} = AFTER_SYNC
-note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and {_GALERA} or {_WEAK} AFTER
-    and servers < 2 and {_GROUP} | {{variable}} is {{value}} on a cluster | after a switch to
-    another node, and if other processes use other nodes, reads may miss acknowledged writes
-    | {_WAIT}
+note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and {_GALERA}
+    | {{variable}} is {{value}} on a cluster | after a switch to another node, and if other
+    processes use other nodes, reads may miss acknowledged writes | {_WAIT}
+note stale-reads | {_WEAK} AFTER and servers < 2 and {_GROUP} | {{variable}} is {{value}}
+    | reads may miss acknowledged writes on a primary that has lost its replication group (without
+    AFTER, also on other members) | let the proxy close the connections to such a primary, or set
+    [mysqld] {{variable}} = BEFORE
 note writers | servers > 1 and {_GALERA} or servers > 1 and {_GROUP} and
     group_replication_single_primary_mode = OFF | the service writes to {{servers}} nodes of a
     cluster | concurrent writes to one tree on two nodes conflict, and are retried
     | send all writes to one node, and to another node only if the first node fails
 note cluster | wsrep_cluster_size > 1 and wsrep_on = ON | the server is one of {{value}} nodes of a
     Galera cluster | if nodes crash or lose contact, known faults of Galera can lose acknowledged
-    writes | after such a failure, run placement-manage db check and placement-manage audit --owners
-    FILE
-note proxy | moves = True and mariadb_prepared_statements = True | a proxy distributes the
-    transactions of one connection | prepared statements are missing, and connections log a warning
+    writes | after such a failure, run placement-manage db check, and audit --owners FILE
+note proxy | moves = True and {_PREPARED} | a proxy distributes the transactions of one connection
+    | prepared statements are missing, and connections log a warning
     | set [placement_database] mariadb_prepared_statements = false
-note prepared-statements | max_prepared_stmt_count < prepared_statements
-    and mariadb_prepared_statements = True | {{variable}} is {{value}}, and {{connections}}
-    connections may prepare {{prepared_statements}} statements | further statements are sent
-    unprepared, and take longer | increase [mysqld] {{variable}}
+note prepared-statements | max_prepared_stmt_count < prepared_statements and {_PREPARED}
+    | {{variable}} is {{value}}, and {{connections}} connections may prepare {{prepared_statements}}
+    statements | further statements take longer | increase [mysqld] {{variable}}
 note characters | charsets != '' | columns cannot store all characters: {{charsets}} | writes of
-    names with other characters fail with 400 | convert the tables to utf8mb4, with the service
-    stopped
+    names with other characters fail with 400 | stop the service, and convert the tables to utf8mb4
 """,
     variables=(
         # MySQL has the variable only with the plugin, and no number of replicas.

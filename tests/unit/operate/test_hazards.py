@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from placement.config import DatabaseSettings
 from placement.operate.hazards import TABLES, find_hazards, read_hazards
 from placement.operate.preflight import POOLS, Workers
 from tests.kit.builders import settings
@@ -94,11 +93,10 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("mariadb", {"tx_isolation": "REPEATABLE-READ"}, ["isolation"], []),
     ("mariadb", {"transaction_isolation": "REPEATABLE-READ"}, ["isolation"], []),
     ("mariadb", {**MYSQL, "tx_isolation": "REPEATABLE-READ"}, [], []),
-    ("mariadb", {"lost": "autocommit", "moves": True}, ["session"], ["proxy"]),
+    ("mariadb", {"lost": "autocommit"}, ["session"], []),
     ("mariadb", {"moves": True, "mariadb_prepared_statements": False}, [], []),
     ("mariadb", {"connections": 152}, ["connections"], []),
     ("mariadb", {"max_user_connections": "59"}, ["connections"], []),
-    ("mariadb", {"max_prepared_stmt_count": "1919"}, [], ["prepared-statements"]),
     ("mariadb", {"charsets": "users.external_id (latin1)"}, [], ["characters"]),
     ("mariadb", CLUSTER, [], ["stale-reads", "cluster"]),
     ("mariadb", {**CLUSTER, "wsrep_sync_wait": "7"}, [], ["cluster"]),
@@ -144,6 +142,15 @@ def with_names_of_mysql(values: Mapping[str, Any]) -> Mapping[str, Any]:
 CASES += [
     ("mysql", with_names_of_mysql(case[1]), *case[2:]) for case in CASES if case[0] == "mariadb"
 ]
+OF_GROUP = {"group_name": "g", "consistency": "AFTER", "single_primary_mode": "OFF"}
+GROUP = {f"group_replication_{name}": value for name, value in OF_GROUP.items()}
+SHARED = {"moves": True, "max_prepared_stmt_count": "1919"}
+CASES += [
+    ("mariadb", SHARED, [], ["proxy", "prepared-statements"]),
+    ("mysql", SHARED, [], []),
+    ("mysql", GROUP, [], ["stale-reads"]),
+    ("mysql", {**GROUP, "servers": 3}, [], ["writers"]),
+]
 SAFE = {**SAFE, "mysql": with_names_of_mysql(SAFE["mariadb"])}
 
 
@@ -186,5 +193,5 @@ def test_every_hazard_has_a_case_and_dangers_come_before_notes() -> None:
 def test_the_smaller_of_pool_and_threads_limits_connections(
     options: Mapping[str, object], workers: Workers, of_pool: int
 ) -> None:
-    made: DatabaseSettings = settings("sqlite://", placement_database=options).database
+    made = settings("sqlite://", placement_database=options).database
     assert workers.connections(made) == workers.processes * POOLS * of_pool
