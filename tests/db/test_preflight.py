@@ -281,7 +281,7 @@ def test_replicas_are_judged(run: Run) -> None:
     with replicated() as pair:
         replica = pair.replica.url(DATABASE)  # of an account that may read the lag
         assert hazards(pair.url()) == {}
-        assert hazards(pair.url(), slave_connection=replica) == {"stale-reads": False}
+        await_true(lambda: hazards(pair.url(), slave_connection=replica) == {"stale-reads": False})
         assert hazards(pair.replica_url()) == {"read-only": True}
         code, document = run(pair.replica_url())
         assert (code, document["commit"]) == (1, None)
