@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from examples.agent import HostDriver
 from examples.scheduler import DISABLED, LIMIT, Scheduler
-from examples.users import Instance, LeakError, User, amounts
+from examples.users import AGGREGATE, Instance, LeakError, User, amounts
 from falcon_placement_client import ClientError, ReportClient
 from placement.direct import PlacementDirect
 
@@ -178,7 +178,8 @@ class Simulation:
 def describe(name: str) -> dict[str, Any]:
     """Return the description of a host, as in a file."""
     vcpu = {"total": 64, "allocation_ratio": 4.0}
-    return {"name": name, "inventory": {"VCPU": vcpu, "MEMORY_MB": 262144, "DISK_GB": 4000}}
+    inventory = {"VCPU": vcpu, "MEMORY_MB": 262144, "DISK_GB": 4000}
+    return {"name": name, "inventory": inventory, "aggregates": [AGGREGATE]}
 
 
 def split_gpus(description: dict[str, Any]) -> bool:

@@ -10,8 +10,10 @@ from examples.scheduler import Scheduler
 from falcon_placement_client import AllocationConflict, NewConsumer, NoCandidates
 from falcon_placement_client.flavors import read_flavor_file, request_of_flavor
 
+# The hosts of the simulation. A server may have others, which the flavors exclude.
+AGGREGATE = "5ca1ab1e-0000-4000-8000-0000000000a9"
 FLAVORS = {
-    path.name: read_flavor_file(str(path))
+    path.name: {**read_flavor_file(str(path)), "member_of": AGGREGATE}
     for path in sorted((Path(__file__).parent / "flavors").iterdir())
 }
 FLAVOR_WEIGHTS = {"small": 60, "large": 25, "gpu": 15}  # how often users choose them

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from examples import simulation as program
+from examples.agent import report
 from examples.simulation import Simulation
 from examples.users import LeakError, User
 from falcon_placement_client import NewConsumer, ReportClient
@@ -28,8 +29,7 @@ def test_nothing_leaks_with_four_schedulers(tmp_path: Path, version: Version) ->
     with PlacementDirect(settings(url)) as adapter:
         result = Simulation(ReportClient(adapter, version), 12, 4, seed=1).run(share(400))
     assert result.counts["boots"] > share(200)
-    assert min(result.counts[each] for each in ("resizes", "deletes", "evacuations"))
-    assert result.counts["hosts reshaped"]
+    assert result.counts.keys() >= {"resizes", "deletes", "evacuations", "hosts reshaped"}
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.connect() as conn:
         for table in (t.consumers, t.allocations, t.resource_providers, t.inventories):
@@ -75,10 +75,10 @@ def test_the_program_runs_in_this_process_and_against_a_server(
 ) -> None:
     assert run(monkeypatch, *SMALL) == 0
     with Service(tmp_path) as service, listening(service.application) as url:
+        assert report(ReportClient.at(url, "admin"), "examples/host.yaml")
         assert run(monkeypatch, *SMALL, "--url", url) == 0
-    out = capsys.readouterr().out
-    assert out.count("nothing leaked") == 2
-    assert len(re.findall(r" boots,? .* boots a second; cloud [0-9a-f]{12}$", out, re.M)) == 2
+    finished = r" boots,? .* boots a second; cloud [0-9a-f]{12}\n(the last .*\n)?nothing leaked"
+    assert len(re.findall(finished, capsys.readouterr().out)) == 2
 
 
 def test_the_program_says_in_one_line_that_there_is_no_server(
