@@ -5,7 +5,7 @@ checks cannot be run. For an unknown command, it is 2.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_config import cfg
@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from placement import __version__, config
 from placement.api import policy
+from placement.api.authentication import Keystone, let_pass
 from placement.api.routes import GUARDED
 from placement.db import schema
 from placement.db.engine import COMMAND_PATIENCE, Database
@@ -134,10 +135,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _options(self) -> Result:
         try:
-            config.settings(self._conf)
+            if config.settings(self._conf).auth_strategy == "keystone":
+                Keystone(let_pass, self._conf, ())
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
-        return _warn_of(config.unknown_settings(self._conf))
+        details = "\n".join(config.unknown_settings(self._conf))
+        return Result(Code.WARNING if details else Code.SUCCESS, details or None)
 
     def _policy_format(self) -> Result:
         try:
@@ -164,12 +167,6 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Database Settings", _settings),
         ("Schema Revision", lambda self: self._revision),
     )
-
-
-def _warn_of(warnings: Iterable[str]) -> Result:
-    """Return the warnings as a result, which is SUCCESS without warnings."""
-    details = "\n".join(warnings)
-    return Result(Code.WARNING if details else Code.SUCCESS, details or None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -59,6 +59,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def run(url: str, *arguments: str, **options: str) -> tuple[int, Any]:
         monkeypatch.setenv(ENVIRONMENT, url)
+        monkeypatch.setenv("OS_API__AUTH_STRATEGY", "noauth2")
         monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
         if ENGINE == "sqlite":
             monkeypatch.setenv("OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS", "false")

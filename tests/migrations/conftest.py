@@ -28,4 +28,5 @@ def database(url: str) -> Iterator[Database]:
 @pytest.fixture
 def manage(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     monkeypatch.setenv(ENVIRONMENT, url)
+    monkeypatch.setenv("OS_API__AUTH_STRATEGY", "noauth2")  # for placement-status
     return lambda *arguments: cli.main(arguments)

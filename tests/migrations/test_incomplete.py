@@ -47,8 +47,7 @@ def empty_rows(database: Database) -> None:
 
 
 @pytest.fixture
-def upgrade_check(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    monkeypatch.setenv(ENVIRONMENT, url)
+def upgrade_check(manage: Any) -> Callable[..., int]:  # manage sets the environment
     return lambda *arguments: status.main(["upgrade", "check", *arguments])
 
 

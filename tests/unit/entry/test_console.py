@@ -152,8 +152,9 @@ def test_a_file_that_cannot_be_used_is_no_warning_of_the_check_before_an_upgrade
             b"\xff",
             {"Policy File JSON to YAML Migration": "codec", "Policy Rules": "policy.yaml"},
         ),
+        ("[api]\nauth_strategy = keystone\n", "x: [", {"Options": "auth_type is not set"}),
     ],
-    ids=["right", "misspelt", "unusable", "encoding"],
+    ids=["right", "misspelt", "unusable", "encoding", "identity"],
 )
 def test_the_check_before_an_upgrade_covers_options_and_rules(
     tmp_path: Path,
@@ -165,18 +166,16 @@ def test_the_check_before_an_upgrade_covers_options_and_rules(
     rules = rules if isinstance(rules, bytes) else rules.encode()
     (tmp_path / "policy.yaml").write_bytes(rules)
     (tmp_path / "placement.conf").write_text(
-        f"[placement_database]\nconnection = sqlite:///{tmp_path}/p.db\n{options}"
+        f"[placement_database]\nconnection = sqlite:///{tmp_path}/p.db\n"
+        f"[api]\nauth_strategy = noauth2\n{options}"
         f"[oslo_policy]\npolicy_file = {tmp_path}/policy.yaml\n"
     )
     cli.main(["--config-dir", str(tmp_path), "db", "sync"])
     capsys.readouterr()
-    arguments = ["--config-dir", str(tmp_path), "upgrade", "check", "--json"]
-    code = status.main(arguments)
-    checks = json.loads(capsys.readouterr().out)["checks"]
-    found = {check["check"]: check for check in checks}
-    levels = {"right": (0, 0), "misspelt": (1, 1), "unusable": (2, 2)}
-    kind = "unusable" if "many" in options else "misspelt" if options else "right"
-    assert (found["Options"]["result"], found["Policy Rules"]["result"]) == levels[kind]
-    assert code == max(levels[kind])
+    code = status.main(["--config-dir", str(tmp_path), "upgrade", "check", "--json"])
+    found = {each["check"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
+    level = 2 if "many" in options or "keystone" in options else 1 if options else 0
+    assert [found[name]["result"] for name in ("Options", "Policy Rules")] == [level, level]
+    assert code == level
     for name, words in expected.items():
         assert words in (found[name]["details"] or "")
