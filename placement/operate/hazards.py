@@ -115,7 +115,7 @@ def _compare(comparison: str, values: Values) -> str:
 
 # The hazards of all servers, from the second column of the first one.
 _OF_SERVERS = """ | {variable} is {value}, and {processes} processes with {threads} threads may open
-    {connections} connections | requests fail with 503 under load | increase {variable}, or reduce
+    {connections} connections | requests fail with 503 under load | increase the limit, or reduce
     processes, threads, or [placement_database] max_pool_size and max_overflow
 danger replication | replica = failed | the replica of [placement_database] slave_connection does
     not respond, does not accept the login, or does not replicate | reads are outdated, and writes
@@ -164,7 +164,6 @@ _PREPARED = "mariadb_prepared_statements = True and Slaves_connected != ''"
 # `group_replication_…` are variables of MySQL's plugin for replication groups.
 _GALERA = "wsrep_on = ON and wsrep_cluster_size > 1"
 _GROUP = "group_replication_group_name != ''"
-_WEAK = "group_replication_consistency = EVENTUAL BEFORE_ON_PRIMARY_FAILOVER"
 _WAIT = "set [placement_database] mysql_wsrep_sync_wait = 1"
 _CONFIRM = "rpl_semi_sync_slave_enabled = ON (MySQL: rpl_semi_sync_replica_enabled = ON)"
 
@@ -202,9 +201,9 @@ danger replicas | {_ENABLED} != ON and Slaves_connected/dump_threads > 0
 danger stale-reads | wsrep_sync_wait = {_EVEN} and servers > 1 and {_GALERA} | {{variable}} is
     {{value}}, and the service uses {{servers}} nodes of a cluster
     | reads may miss acknowledged writes of other nodes | {_WAIT}
-danger stale-reads | {_WEAK} and servers > 1 and {_GROUP} | {{variable}} is {{value}}, and the
-    service uses {{servers}} members of a replication group
-    | reads may miss acknowledged writes of other members | set [mysqld] {{variable}} = BEFORE
+danger writers | servers > 1 and {_GROUP} | the service uses {{servers}} members of a replication
+    group | concurrent writes to one tree fail with 503, and reads may miss acknowledged writes
+    | use an address that leads to the primary only
 danger connections | max_connections < connections
     or max_user_connections < connections and max_user_connections > 0{_OF_SERVERS}
 note lag | lag_error != '' | the lag of the replica of [placement_database] slave_connection cannot
@@ -219,13 +218,12 @@ note replicas | {_WAIT_POINT} = AFTER_COMMIT and {_IS_PRIMARY} | clients can rea
 note stale-reads | wsrep_sync_wait = {_EVEN} and servers < 2 and {_GALERA}
     | {{variable}} is {{value}} on a cluster | after a switch to another node, and if other
     processes use other nodes, reads may miss acknowledged writes | {_WAIT}
-note stale-reads | {_WEAK} AFTER and servers < 2 and {_GROUP} | {{variable}} is {{value}}
-    | reads may miss acknowledged writes on a primary that has lost its replication group (without
-    AFTER, also on other members) | let the proxy close the connections to such a primary, or set
-    [mysqld] {{variable}} = BEFORE
-note writers | servers > 1 and {_GALERA} or servers > 1 and {_GROUP} and
-    group_replication_single_primary_mode = OFF | the service writes to {{servers}} nodes of a
-    cluster | concurrent writes to one tree on two nodes conflict, and are retried
+note stale-reads | group_replication_consistency != BEFORE BEFORE_AND_AFTER and servers < 2
+    and {_GROUP} | {{variable}} is {{value}} | reads may miss acknowledged writes on a primary that
+    has lost its replication group (without AFTER, also on other members) | let the proxy close the
+    connections to such a primary, or set [mysqld] {{variable}} = BEFORE
+note writers | servers > 1 and {_GALERA} | the service writes to {{servers}} nodes of a cluster
+    | concurrent writes to one tree on two nodes conflict, and are retried
     | send all writes to one node, and to another node only if the first node fails
 note cluster | wsrep_cluster_size > 1 and wsrep_on = ON | the server is one of {{value}} nodes of a
     Galera cluster | if nodes crash or lose contact, known faults of Galera can lose acknowledged
@@ -277,7 +275,7 @@ danger standbys | synchronous_commit = local and synchronous_standby_names != ''
 danger proxy | moves = True and postgresql_prepared_statements = True | a proxy distributes the
     transactions of one connection | reads fail with 503, unless the proxy manages prepared
     statements | set [placement_database] postgresql_prepared_statements = false
-danger connections | unreserved_connections < connections{_OF_SERVERS}
+danger connections | max_connections_without_reserved < connections{_OF_SERVERS}
 note stale-reads | lag = 0 and synchronous_standby_names = '' or lag = 0
     and synchronous_commit != remote_apply | {_STALE}, or set synchronous_commit = remote_apply
 note session | lost != '' | a proxy does not preserve variables between the transactions of a
@@ -290,7 +288,7 @@ note characters | server_encoding != UTF8 | the encoding of the database is {{se
 """,
     variables=(
         "SELECT name, setting FROM pg_settings",
-        "SELECT 'unreserved_connections', CAST(sum(CAST(setting AS INTEGER)"
+        "SELECT 'max_connections_without_reserved', CAST(sum(CAST(setting AS INTEGER)"
         " * CASE name WHEN 'max_connections' THEN 1 ELSE -1 END) AS TEXT) FROM pg_settings WHERE"
         " name IN ('max_connections', 'reserved_connections', 'superuser_reserved_connections')",
         "SELECT 'is_standby', CAST(pg_is_in_recovery() AS TEXT)",

@@ -52,7 +52,7 @@ SAFE: Mapping[str, Mapping[str, Any]] = {
         "is_standby": "false",
         "standbys": "0",
         "synchronous_standbys": "0",
-        "unreserved_connections": "97",
+        "max_connections_without_reserved": "97",
         "server_encoding": "UTF8",
     },
 }
@@ -142,14 +142,13 @@ def with_names_of_mysql(values: Mapping[str, Any]) -> Mapping[str, Any]:
 CASES += [
     ("mysql", with_names_of_mysql(case[1]), *case[2:]) for case in CASES if case[0] == "mariadb"
 ]
-OF_GROUP = {"group_name": "g", "consistency": "AFTER", "single_primary_mode": "OFF"}
-GROUP = {f"group_replication_{name}": value for name, value in OF_GROUP.items()}
+GROUP = {"group_replication_group_name": "g", "group_replication_consistency": "AFTER"}
 SHARED = {"moves": True, "max_prepared_stmt_count": "1919"}
 CASES += [
     ("mariadb", SHARED, [], ["proxy", "prepared-statements"]),
     ("mysql", SHARED, [], []),
     ("mysql", GROUP, [], ["stale-reads"]),
-    ("mysql", {**GROUP, "servers": 3}, [], ["writers"]),
+    ("mysql", {**GROUP, "servers": 3}, ["writers"], []),
 ]
 SAFE = {**SAFE, "mysql": with_names_of_mysql(SAFE["mariadb"])}
 
