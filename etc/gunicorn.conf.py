@@ -11,7 +11,7 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until gunicorn handles Ctrl-C, exit without a traceback, even during imports.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
-# If [metrics] bind_port is set, add an address with this port.
+# If [metrics] bind_port is set, add an address with this port. Ignored with placement.socket.
 bind = ["127.0.0.1:8778"]
 wsgi_app = "placement.wsgi.api:application"
 

@@ -36,8 +36,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             min=1,
             help="A separate port that serves only the metrics; the API's ports then do not serve "
             "them. The WSGI server must be configured to listen on this port, too (uWSGI: a second "
-            "http-socket; gunicorn: a second bind). If unset, the metrics are served on the ports "
-            "of the API.",
+            "http-socket; gunicorn: a second bind; placement.socket: a second ListenStream). If "
+            "unset, the metrics are served on the ports of the API.",
         ),
         cfg.StrOpt(
             "directory",
