@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from placement import __version__, config
 from placement.api import policy
 from placement.api.authentication import Keystone, let_pass
+from placement.api.candidate_requests.json_form import read_configured_order
 from placement.api.routes import GUARDED
 from placement.db import schema
 from placement.db.engine import COMMAND_PATIENCE, Database
@@ -24,7 +25,6 @@ from placement.errors import ConfigurationError, PlacementError
 from placement.operate import online_migrations, preflight
 
 UNEXPECTED = 255
-COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}
 USAGE = "placement-status [OPTION …] upgrade check [--json]"
 HELP = f"""\
 usage: {USAGE}
@@ -135,7 +135,9 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _options(self) -> Result:
         try:
-            if config.settings(self._conf).auth_strategy == "keystone":
+            settings = config.settings(self._conf)
+            read_configured_order(settings.order)
+            if settings.auth_strategy == "keystone":
                 Keystone(let_pass, self._conf, ())
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
@@ -171,14 +173,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the checks. Return the worst result, or another exit code in the module's docstring."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    return console.run(lambda: _run(arguments))
+    return console.run(lambda: _run(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _run(arguments: list[str]) -> int:
     arguments = console.configuration_first(arguments)
-    unknown = console.unknown_command(arguments, COMMANDS)
-    if unknown is not None:
+    if (unknown := console.unknown_command(arguments, {"upgrade": {"check": {}}})) is not None:
         console.fail(Exception(unknown))
         return console.USAGE
     if console.HELP & set(arguments) or not {"check", "--version"} & set(arguments):
