@@ -63,3 +63,4 @@ def _read(
         trees = store.trees(batch)
         if show:
             whole_trees(trees, View(LATEST))
+    conn.execute(sa.select(1))  # PyMySQL keeps the rows of the latest result
