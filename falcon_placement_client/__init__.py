@@ -9,7 +9,7 @@ the service.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "1.0.0rc2"  # make version sets it, together with the version of the service
+__version__ = "1.0.0"  # make version sets it, together with the version of the service
 
 if TYPE_CHECKING:
     from falcon_placement_client.public import *
