@@ -2,11 +2,11 @@
 
 The program is a Falcon application of a few lines. It takes its statements from a record of the
 service, sends them with the same values and in the same order on a database with the same rows, and
-does nothing else with them. Its response to a read is the recorded one: it has no work with it. One
-client sends the same requests to both in turns. Both run in uWSGI
-(`pip install uWSGI`) with one worker, which does not keep connections. The columns are the
-processor time of server and database for a request (medians, in microseconds), and the median
-ratio, which is at most `AIM` if the service costs little more than HTTP and its statements.
+does nothing else with them. It responds to a read with the recorded response. One client sends the
+same requests to both in turns. Both run in uWSGI (`pip install uWSGI`) with one worker, which does
+not keep connections. The columns are the processor time of server and database for a request
+(medians, in microseconds), and the median ratio, which is at most `AIM` if the service costs little
+more than HTTP and its statements.
 """
 
 from __future__ import annotations
@@ -74,14 +74,15 @@ class Resource:
         # The connection for reads (True) and the one for writes, which the worker opens.
         self._connections: dict[bool, Any] = {}
 
-    def _send(self, req: falcon.Request) -> None:
+    def _send(self, req: falcon.Request) -> str:
+        """Return the recorded response."""
         reads = req.method == "GET"
         connection = self._connections.get(reads)
         if connection is None:
             pool = self._database.reader if reads else self._database.writer
             connection = self._connections[reads] = pool.raw_connection()
         cursor = connection.cursor()
-        _response, statements = self._record[f"{req.method} {req.relative_uri}"]
+        response, statements = self._record[f"{req.method} {req.relative_uri}"]
         # The start of a server also requests `/`.
         for sql, values in statements.pop(0) if req.path != "/" else ():
             if sql == COMMIT:
@@ -90,10 +91,10 @@ class Resource:
             cursor.execute(sql, values)
             if cursor.description is not None:
                 cursor.fetchall()
+        return response
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
-        self._send(req)
-        resp.data = self._record[f"GET {req.relative_uri}"][0].encode()
+        resp.data = self._send(req).encode()
 
     def on_put(self, req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
         orjson.loads(req.bounded_stream.read())
@@ -154,8 +155,9 @@ def record(url: str, turns: int) -> Record:
             sent.clear()
             answer = service.send(method, path, body)
             assert answer.status_code < 300, answer.text
-            _response, earlier = statements.get(f"{method} {path}", ("", []))
-            statements[f"{method} {path}"] = (answer.text, [*earlier, list(sent)])
+            _response, of_request = statements.get(f"{method} {path}", ("", []))
+            of_request.append(list(sent))
+            statements[f"{method} {path}"] = answer.text, of_request
     return statements
 
 

@@ -25,6 +25,7 @@ from placement.errors import ConfigurationError, PlacementError
 from placement.operate import online_migrations, preflight
 
 UNEXPECTED = 255
+COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}
 USAGE = "placement-status [OPTION …] upgrade check [--json]"
 HELP = f"""\
 usage: {USAGE}
@@ -178,7 +179,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     arguments = console.configuration_first(arguments)
-    if (unknown := console.unknown_command(arguments, {"upgrade": {"check": {}}})) is not None:
+    unknown = console.unknown_command(arguments, COMMANDS)
+    if unknown is not None:
         console.fail(Exception(unknown))
         return console.USAGE
     if console.HELP & set(arguments) or not {"check", "--version"} & set(arguments):

@@ -122,10 +122,9 @@ def drain_check(nova: Nova, size: int) -> str:
     host = nova.machine.computes[0]
     [row] = json.loads(nova.machine.tool("placement-manage", "drain-check", "--json", host))
     ids = nova.on(host)
-    where = {"host": None, "block_migration": "auto"}
     assert row["evacuable"], row
     assert nova.set_service(host, status="disabled")
-    nova.act(ids, "os-migrateLive", "ACTIVE", where)
+    nova.act(ids, "os-migrateLive", "ACTIVE", {"host": None, "block_migration": "auto"})
     assert nova.set_service(host, status="enabled")
     assert not nova.on(host)
     return f"{len(ids)} servers"

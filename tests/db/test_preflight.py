@@ -113,7 +113,8 @@ def test_the_values_in_the_table_exist(tmp_path: Path) -> None:
     # Values of replicas and clusters, and of the first comparison.
     known = {*values, "lag", "lag_error", "replica", "wsrep_cluster_size", "variable", "value"}
     # Names that only the other server or a plugin has.
-    others = {"mysql": "(?i)wsrep|rpl|group|sla", "mariadb": "Innodb_redo|group"}.get(ENGINE, "-")
+    mysql = "(?i)wsrep_|rpl_|group_|slaves_"
+    others = {"mysql": mysql, "mariadb": "Innodb_redo|group_"}.get(ENGINE, "-")
     for hazard in read_hazards(table):
         texts = hazard.state + hazard.consequence + hazard.remedy
         compared = re.findall(r"([\w/]+) (?:=|!=|<|>) ", hazard.unsafe)

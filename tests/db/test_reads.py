@@ -78,6 +78,13 @@ def measure(service: Service, hosts: int, turns: int, measured: dict[str, Measur
             measured.setdefault(step.name, Measured(step)).add(hosts, reads)
 
 
+# Engine -> how a table is told to keep its statistics.
+KEPT_STATISTICS = {
+    "mariadb": "STATS_AUTO_RECALC = 0",
+    "postgresql": "SET (autovacuum_enabled = false)",
+}
+
+
 def keep_statistics(conn: sa.Connection) -> None:
     """Let no server renew the statistics of a table while requests are measured."""
     for table in t.metadata.tables if FAMILY in KEPT_STATISTICS else ():
@@ -87,9 +94,8 @@ def keep_statistics(conn: sa.Connection) -> None:
 def new(service: Service, cloud: Cloud) -> None:
     """Create a cloud with this service."""
     load(service.database.writer, cloud)
-    if ENGINE == "postgresql":  # a slow run would see autovacuum, and other plans
-        with service.database.writer.begin() as conn:
-            keep_statistics(conn)
+    with service.database.writer.begin() as conn:  # a slow run would see other plans
+        keep_statistics(conn)
 
 
 def adopted(service: Service, cloud: Cloud) -> None:
@@ -114,13 +120,6 @@ def restored(service: Service, cloud: Cloud) -> None:
         keep_statistics(conn)
         write(conn, cloud)
     app.migrate(service.database)
-
-
-# Engine -> how a table is told to keep its statistics.
-KEPT_STATISTICS = {
-    "mariadb": "STATS_AUTO_RECALC = 0",
-    "postgresql": "SET (autovacuum_enabled = false)",
-}
 
 
 def filled(service: Service, cloud: Cloud) -> None:

@@ -29,7 +29,8 @@ def test_nothing_leaks_with_four_schedulers(tmp_path: Path, version: Version) ->
     with PlacementDirect(settings(url)) as adapter:
         result = Simulation(ReportClient(adapter, version), 12, 4, seed=1).run(share(400))
     assert result.counts["boots"] > share(200)
-    assert result.counts.keys() >= {"resizes", "deletes", "evacuations", "hosts reshaped"}
+    assert min(result.counts[each] for each in ("resizes", "deletes", "evacuations"))
+    assert result.counts["hosts reshaped"]
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.connect() as conn:
         for table in (t.consumers, t.allocations, t.resource_providers, t.inventories):
