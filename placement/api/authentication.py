@@ -115,10 +115,10 @@ class Keystone:
         except (cfg.Error, ClientException, auth_token.ConfigurationError) as error:
             text = " ".join(str(error).split())
             raise ConfigurationError(f"{GROUP} {text}") from None
-        except OSError:
-            # A file of an option is missing. The error does not name it.
+        except Exception as error:
+            # The error of a missing file does not name it. Plugins without their library raise any.
             _refuse_unusable(conf.keystone_authtoken)
-            raise
+            raise ConfigurationError(f"{GROUP} cannot be used: {error!r}") from error
         _refuse_unusable(conf.keystone_authtoken)
         around_validations(self._guard, self._validate)
         # SHA-256 of a token -> the time until which its data is used, and the data.

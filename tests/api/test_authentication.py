@@ -245,6 +245,7 @@ needs_tls_option = pytest.mark.skipif(
         ({"auth_section": "nowhere"}, "nowhere"),
         ({"auth_type": "nonsense"}, "nonsense"),
         ({"memcache_security_strategy": "MAC"}, "memcache_secret_key"),
+        ({"auth_type": "v3kerberos"}, "Using the kerberos authentication plugin requires"),
         ({"auth_type": ""}, "auth_type is not set: set it to password, and set auth_url"),
         ({"http_connect_timeout": "0"}, "http_connect_timeout: 0 is less than 1"),
         ({"certfile": "/none/c.pem"}, "certfile: cannot read the file /none/c.pem"),
