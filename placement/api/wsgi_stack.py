@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi, opts
 
+from placement import config
 from placement.api import dry_run
 from placement.api.authentication import CALLER_KEY, Keystone, NoAuth
 from placement.api.policy import METRICS_RULE, Policy
 from placement.api.request_log import METRICS, OPERATION_KEY, REQUEST_ID, RequestLog, refuse
+from placement.errors import ConfigurationError
 from placement.explorer import Explorer
 
 if TYPE_CHECKING:
@@ -95,22 +97,18 @@ class MetricsPage:
         """Wrap an application. If a token is required, an outer layer authenticates the callers."""
         self._application = application
         self._page = page
-        self._port = str(page.port)
         self._policy = policy
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         page = self._page
-        own = page.port is not None
-        if own and environ["SERVER_PORT"] != self._port:
+        is_page = environ.get("PATH_INFO", "") == page.path
+        if not (is_page if page.port is None else environ["SERVER_PORT"] == str(page.port)):
             return self._application(environ, start_response)
-        path = environ.get("PATH_INFO", "")
-        if path != page.path:
-            if own:
-                detail = f"This port serves only {page.path}"
-                return refuse(environ, start_response, 404, detail)
-            return self._application(environ, start_response)
+        if not is_page:
+            detail = f"This port serves only {page.path}"
+            return refuse(environ, start_response, 404, detail)
         if environ["REQUEST_METHOD"] != "GET":
             detail = "The metrics can only be read: use GET"
             return refuse(environ, start_response, 405, detail, [("Allow", "GET")])
@@ -154,7 +152,7 @@ def wrap(
         metrics: wraps an application in the metrics page. None means that there is no such page.
 
     Raises:
-        ConfigurationError: the authentication cannot be used.
+        ConfigurationError: a layer cannot be used as configured.
     """
     register_options(conf)
     if metrics is not None and conf.metrics.token_required:
@@ -162,10 +160,13 @@ def wrap(
     application = Keystone(application, conf, public) if keystone else NoAuth(application, public)
     if metrics is not None and not conf.metrics.token_required:
         application = metrics(application)
-    if conf.cors.allowed_origin:
-        application = cors.CORS(application, conf)
-    if conf.oslo_middleware.enable_proxy_headers_parsing:
-        application = http_proxy_to_wsgi.HTTPProxyToWSGI(CheckedProxy(application), conf)
+    try:
+        if conf.cors.allowed_origin:
+            application = cors.CORS(application, conf)
+        if conf.oslo_middleware.enable_proxy_headers_parsing:
+            application = http_proxy_to_wsgi.HTTPProxyToWSGI(CheckedProxy(application), conf)
+    except cfg.Error as error:
+        raise ConfigurationError(config.describe_error(error)) from None
     if shows_explorer(conf):
         application = Explorer(application, refuse, guarded=keystone)
     return RequestLog(application, conf.placement.slow_request)

@@ -20,6 +20,7 @@ from placement.config.option_groups import NIL_UUID, OPTIONS
 from placement.config.sources import (
     CONFIG_DIR_VARIABLE,
     check_values,
+    describe_error,
     load_for_service,
     named_files,
     options,

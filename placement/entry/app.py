@@ -12,13 +12,13 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DatabaseError
 
 from placement import __version__, config
-from placement.api import dispatch, openapi, problems, wsgi_stack
+from placement.api import dispatch, openapi, problems
 from placement.api.candidate_requests.json_form import read_configured_order
 from placement.api.handler import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import FIRST_VERSIONS, GUARDED, OPERATIONS, PUBLIC_PATHS
-from placement.api.wsgi_stack import MetricsPage, Page
+from placement.api.wsgi_stack import MetricsPage, Page, wrap
 from placement.candidates import DEFAULT_TUNING, Order, SearchTuning, TreeCache
 from placement.config import MetricsSettings, Settings
 from placement.db import schema
@@ -55,7 +55,6 @@ def create_app(
     search. Without `metrics`, there is no page of metrics. Raises ConfigurationError if the path of
     this page collides with the API's, or if the configured order is malformed.
     """
-    keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
     order = read_configured_order(settings.order)
     service = Service(settings, database, trees, openapi.document, tuning, order)
@@ -67,7 +66,7 @@ def create_app(
     page = None
     if metrics is not None:
         page = _metrics_page(settings.metrics, _metrics_text(settings, metrics, service), policy)
-    return wsgi_stack.wrap(app, settings.conf, PUBLIC_PATHS, keystone, page)
+    return wrap(app, settings.conf, PUBLIC_PATHS, settings.auth_strategy == "keystone", page)
 
 
 def _metrics_text(settings: Settings, metrics: Metrics, service: Service) -> Callable[[], bytes]:

@@ -14,8 +14,8 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 from sqlalchemy.engine import Connection
 
 from placement import __version__, config
-from placement.api import policy
-from placement.api.authentication import Keystone, let_pass
+from placement.api import policy, wsgi_stack
+from placement.api.authentication import let_pass
 from placement.api.candidate_requests.json_form import read_configured_order
 from placement.api.routes import GUARDED
 from placement.db import schema
@@ -138,8 +138,7 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             settings = config.settings(self._conf)
             read_configured_order(settings.order)
-            if settings.auth_strategy == "keystone":
-                Keystone(let_pass, self._conf, ())
+            wsgi_stack.wrap(let_pass, self._conf, (), settings.auth_strategy == "keystone")
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
         details = "\n".join(config.unknown_settings(self._conf))

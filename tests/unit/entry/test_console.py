@@ -153,8 +153,9 @@ def test_a_file_that_cannot_be_used_is_no_warning_of_the_check_before_an_upgrade
             {"Policy File JSON to YAML Migration": "codec", "Policy Rules": "policy.yaml"},
         ),
         ("[api]\nauth_strategy = keystone\n", "x: [", {"Options": "auth_type is not set"}),
+        ("[cors]\nallowed_origin = a\nmax_age = many\n", "x: [", {"Options": "'many' is not an"}),
     ],
-    ids=["right", "misspelt", "unusable", "encoding", "identity"],
+    ids=["right", "misspelt", "unusable", "encoding", "identity", "library"],
 )
 def test_the_check_before_an_upgrade_covers_options_and_rules(
     tmp_path: Path,
@@ -163,8 +164,7 @@ def test_the_check_before_an_upgrade_covers_options_and_rules(
     rules: str | bytes,
     expected: dict[str, str],
 ) -> None:
-    rules = rules if isinstance(rules, bytes) else rules.encode()
-    (tmp_path / "policy.yaml").write_bytes(rules)
+    (tmp_path / "policy.yaml").write_bytes(rules if isinstance(rules, bytes) else rules.encode())
     (tmp_path / "placement.conf").write_text(
         f"[placement_database]\nconnection = sqlite:///{tmp_path}/p.db\n"
         f"[api]\nauth_strategy = noauth2\n{options}"
