@@ -107,8 +107,7 @@ class MetricsPage:
         if not (is_page if page.port is None else environ["SERVER_PORT"] == str(page.port)):
             return self._application(environ, start_response)
         if not is_page:
-            detail = f"This port serves only {page.path}"
-            return refuse(environ, start_response, 404, detail)
+            return refuse(environ, start_response, 404, f"This port serves only {page.path}")
         if environ["REQUEST_METHOD"] != "GET":
             detail = "The metrics can only be read: use GET"
             return refuse(environ, start_response, 405, detail, [("Allow", "GET")])

@@ -197,7 +197,7 @@ danger replicas | {_CLIENTS} < 1 and {_STATUS} = ON and {_IS_PRIMARY} | no repli
     write_timeout is shorter | start a replica with {_CONFIRM}
 danger replicas | {_ENABLED} != ON and Slaves_connected/dump_threads > 0
     | asynchronous replicas are connected | a replica that becomes the primary may lack acknowledged
-    writes | set [mysqld] {{variable}} = ON, and on replicas {_CONFIRM}
+    writes | set [mysqld] {{variable}} = ON (MySQL: load its plugin), and on replicas {_CONFIRM}
 danger stale-reads | wsrep_sync_wait = {_EVEN} and servers > 1 and {_GALERA} | {{variable}} is
     {{value}}, and the service uses {{servers}} nodes of a cluster
     | reads may miss acknowledged writes of other nodes | {_WAIT}
@@ -255,7 +255,7 @@ POSTGRESQL = HazardTable(
     hazards=f"""
 danger {READ_ONLY} | is_standby = true or default_transaction_read_only = on | writes fail with 503
     | use the address of the primary, or list all servers in the URL with
-    target_session_attrs=read-write
+    target_session_attrs=read-write; on a primary, set default_transaction_read_only = off
 danger standbys | synchronous_standbys < 1 and synchronous_standby_names != ''
     and synchronous_commit != off local and is_standby = false
     and default_transaction_read_only != on | no standby of synchronous_standby_names
@@ -292,7 +292,9 @@ note characters | server_encoding != UTF8 | the encoding of the database is {{se
         " * CASE name WHEN 'max_connections' THEN 1 ELSE -1 END) AS TEXT) FROM pg_settings WHERE"
         " name IN ('max_connections', 'reserved_connections', 'superuser_reserved_connections')",
         "SELECT 'is_standby', CAST(pg_is_in_recovery() AS TEXT)",
-        "SELECT 'standbys', CAST(count(*) AS TEXT) FROM pg_stat_replication",
+        # Backups are no standbys.
+        "SELECT 'standbys', CAST(count(*) AS TEXT) FROM pg_stat_replication"
+        " WHERE application_name NOT IN ('pg_basebackup', 'pg_receivewal')",
         # The state is null for an account without the role pg_monitor.
         "SELECT 'synchronous_standbys', CAST(count(*) AS TEXT) FROM pg_stat_replication"
         " WHERE sync_state IS DISTINCT FROM 'async'",

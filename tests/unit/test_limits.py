@@ -16,12 +16,12 @@ MAX_LINES = 300
 # much.
 PACKAGES = {
     "placement": 28663,
-    "placement/api": 6004,
+    "placement/api": 6003,
     "placement/candidates": 4591,
     "placement/db": 5229,
     "placement/foresight": 3828,
     "placement/objects": 3792,
-    "placement/operate": 802,
+    "placement/operate": 803,
     "falcon_placement_client": 8724,
     "tests": 49908,
     "tests/cloud": 1144,
