@@ -142,7 +142,7 @@ def _check_clause(
             for name in group.resources if not group.suffix else [""]:
                 resources = {name: group.resources[name]} if name else group.resources
                 if resources:
-                    alone = replace(group, suffix="_", resources=resources, required=())
+                    alone = replace(group, resources=resources, required=())
                     able &= oracle.served(world, oracle.Query((alone,)))
         assert len(able) >= number, predicate
         checks.append(True)
@@ -215,12 +215,13 @@ def _check(
     largest: bool,
 ) -> bool:
     """Check the items of a clause about providers without enough of a class."""
-    if phrase not in predicate or not re.match(r"(has|have) no provider", predicate):
-        return False
+    # "no provider whose min_unit allows … and none whose step_size allows …"
+    parts = predicate.split(" and none ") if re.match("(has|have) no provider", predicate) else ()
+    stated = " ".join(each for each in parts if phrase in each)
     together = " together" in predicate or "only on different" in predicate
     choose = max if largest else min
     found = False
-    for match in pattern.finditer(predicate):
+    for match in pattern.finditer(stated):
         asked, name, value = int(match["asked"]), match["name"], int(match["value"])
         values = {
             host.root.uuid: choose(

@@ -144,7 +144,8 @@ def available(world: oracle.World) -> oracle.World:
         ):
             inventories = dict(changed[uuid].inventories)
             stock = inventories[name]
-            inventories[name] = replace(stock, used=max(stock.used, stock.capacity))
+            # Not as used units: these would put their card in use.
+            inventories[name] = replace(stock, reserved=stock.total)
             changed[uuid] = replace(changed[uuid], inventories=inventories)
     return changed
 

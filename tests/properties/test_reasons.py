@@ -176,22 +176,22 @@ def checked_units(
     A host is rejected at the last of the checks that reject its providers.
     """
     codes = []
+    taints = replace(query, taints=frozenset({TAINT})).untolerated
+    whole = [each for each in query.groups if len(each.resources) == 1 and not each.can_split]
+    resources = {each.suffix: each.resources for each in whole}
     for host in rejected:
-        group = next((each for each in query.groups if each.suffix == host.get("group")), None)
-        if host["code"] not in UNITS or group is None or len(group.resources) != 1:
+        if host["code"] not in UNITS or host.get("group") not in resources:
             continue
-        ((name, amount),) = group.resources.items()
-        if name in group.can_split:
-            continue
+        ((name, amount),) = resources[host["group"]].items()
         stocks = [
             each.inventories[name]
             for each in world.values()
             if name in each.inventories
             and oracle.is_in_pool(world, host["host"], each.uuid)
-            and TAINT not in world[oracle.root(world, each.uuid)].traits
+            and taints.isdisjoint(world[oracle.root(world, each.uuid)].traits)
         ]
-        found = {oracle.refusal(stock, amount) for stock in stocks}
-        assert host["code"] == max(found, key=UNITS.index), (host, amount, stocks)
+        found = max((oracle.refusal(stock, amount) for stock in stocks), key=UNITS.index)
+        assert host["code"] == found, (host, amount, stocks)
         codes.append(f"only {host['code']}")
     return codes
 

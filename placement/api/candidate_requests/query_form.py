@@ -231,9 +231,8 @@ def _same_subtree(query: Pairs, version: Microversion) -> list[Mapping[str, list
         outside: set[str] = set()
         if Feature.WHOLE_LANGUAGE.at(version):
             outside = {suffix for suffix in inside if suffix.startswith("!")}
-        rule = {"of": sorted(inside - outside), "not": sorted(suffix[1:] for suffix in outside)}
-        if rule not in rules:
-            rules.append(rule)
+        names = sorted(suffix[1:] for suffix in outside)
+        rules.append({"of": sorted(inside - outside), "not": names})
     return rules
 
 
