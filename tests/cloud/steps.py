@@ -168,20 +168,19 @@ def rebuild(nova: Nova, size: int) -> None:
 def server_groups(nova: Nova, size: int) -> None:
     """Server groups: affinity, and anti-affinity until no host is left"""
     nova.delete(list(nova.servers())[size // 2 :])  # no host is full in this step and the next ones
-    groups = {}
-    for policy in ("affinity", "anti-affinity"):
+    number = len(nova.machine.computes)
+    members = []
+    for policy, hosts in (("affinity", 1), ("anti-affinity", number)):
         body = {"server_group": {"name": policy, "policy": policy}}
         created = nova.compute.post("/os-server-groups", json=body).json()["server_group"]
-        groups[policy] = created["id"]
-    number = len(nova.machine.computes)
-    for policy, hosts in (("affinity", 1), ("anti-affinity", number)):
         # One at a time: after three races nova gives up a server.
-        hints = {"group": groups[policy]}
+        hints = {"group": created["id"]}
         ids = [nova.boot_many(1, hints=hints)[0] for _ in range(number)]
         nova.expect(ids, "ACTIVE")
         assert len(set(nova.hosts(ids))) == hosts
-    nova.expect(nova.boot_many(1, hints={"group": groups["anti-affinity"]}), "ERROR")
-    nova.delete(ids)  # which cannot leave their hosts, of which placement knows nothing
+        members += ids
+    nova.expect(nova.boot_many(1, hints=hints), "ERROR")
+    nova.delete(members)  # which cannot leave their hosts, of which placement knows nothing
 
 
 @step
